@@ -1,6 +1,7 @@
 #include "verify/driver/core/streams.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "verify/driver/core/state.h"
 
@@ -79,7 +80,11 @@ void Streams::release_all(const void* owner) {
 
 Stream& Streams::find(const void* stream) {
   if (stream == nullptr || stream == CU_STREAM_LEGACY) return null_;
-  if (stream == CU_STREAM_PER_THREAD) return per_thread_;
+  if (stream == CU_STREAM_PER_THREAD) {
+    static std::atomic<uint64_t> threads = 0;
+    static thread_local const uint64_t thread = ++threads;
+    return per_thread_[thread];
+  }
   return among(streams_, stream, "stream");
 }
 
@@ -115,7 +120,7 @@ void Streams::destroy_graph(const void* handle) {
     if (stream.capture == nullptr || stream.capture->graph != &gone) return;
     stream.capture->invalid = true;
     stream.capture->graph = nullptr;
-    stream.capture->last = nullptr;
+    stream.capture->last.clear();
   });
   const Retained objects = std::move(gone.objects);
   graphs_.erase(handle);
@@ -245,8 +250,8 @@ void Streams::enqueue(State& s, const void* handle, CUgraphNodeType type, Operat
   Capture& capture = *stream.capture;
   if (capture.invalid) throw Refused(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
   Node& node = add(*capture.graph, type, std::move(run), nullptr, 0);
-  if (capture.last != nullptr) node.after.push_back(capture.last);
-  capture.last = &node;
+  node.after = capture.last;
+  capture.last = {&node};
 }
 
 void Streams::not_while_captured(const void* handle) {
@@ -264,13 +269,20 @@ void Streams::not_while_any_is_captured() {
   });
 }
 
-void Streams::begin(const void* handle, CUstreamCaptureMode mode, Graph* into) {
+void Streams::begin(const void* handle, CUstreamCaptureMode mode, Graph* into, const CUgraphNode* after,
+                    size_t count) {
   Stream& stream = find(handle);
   if (&stream == &null_)
     throw Refused(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "the legacy stream cannot be captured");
   if (stream.capture != nullptr)
     throw Refused(CUDA_ERROR_ILLEGAL_STATE, "the stream is being captured already");
   auto capture = std::make_shared<Capture>();
+  if (after == nullptr && count != 0) throw Refused(CUDA_ERROR_INVALID_VALUE, "dependencies are NULL");
+  for (size_t i = 0; i < count; ++i) {
+    Node& before = node(after[i]);
+    if (before.graph != into) throw Refused(CUDA_ERROR_INVALID_VALUE, "a dependency is of another graph");
+    capture->last.push_back(&before);
+  }
   capture->graph = into != nullptr ? into : &make_graph();
   capture->made = into == nullptr;
   capture->mode = mode;

@@ -56,8 +56,11 @@ struct Capture {
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
   uint64_t id = 0;
   bool invalid = false;
-  Node* last = nullptr;
+  std::vector<Node*> last{};  // what the next node depends on
 };
+
+// As cuStreamSetAttribute has them, where they say how a launch is scheduled: no result hangs on them here.
+using Attributes = std::map<CUstreamAttrID, CUstreamAttrValue>;
 
 struct Stream {
   unsigned flags = 0;
@@ -66,6 +69,7 @@ struct Stream {
   std::shared_ptr<Capture> capture{};
   bool begins = false;  // whether cuStreamBeginCapture was called for it
   const void* owner = nullptr;
+  Attributes attributes{};
 };
 
 struct Event {
@@ -80,7 +84,8 @@ class Streams {
  public:
   Stream& make(unsigned flags, int priority, const void* owner);
   void destroy(const void* stream);
-  // NULL, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD are always there. Refused CUDA_ERROR_INVALID_HANDLE else.
+  // NULL, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD, of which each thread has its own, are always there.
+  // Refused CUDA_ERROR_INVALID_HANDLE else.
   Stream& find(const void* stream);
 
   Event& make_event(unsigned flags, const void* owner);
@@ -115,7 +120,9 @@ class Streams {
   void not_while_captured(const void* stream);
   void not_while_any_is_captured();
 
-  void begin(const void* stream, CUstreamCaptureMode mode, Graph* into);
+  // `after`: nodes of `into` on which the first that is captured depends.
+  void begin(const void* stream, CUstreamCaptureMode mode, Graph* into, const CUgraphNode* after,
+             size_t count);
   Graph& end(const void* stream);
   // `external`: of a captured stream, whenever the graph is launched.
   void record(State& s, const void* event, const void* stream, bool external = false);
@@ -125,13 +132,15 @@ class Streams {
   // Those that can be captured.
   template <class F>
   void each(F f) {
-    f(per_thread_);
+    for (auto& [number, stream] : per_thread_) f(stream);
     for (const auto& [key, stream] : streams_) f(*stream);
   }
   // Nothing is captured by it any more.
   void leave(const std::shared_ptr<Capture>& capture);
   void release(const Retained& all);
-  Stream null_, per_thread_;
+  // By a number that no other thread has had.
+  std::map<uint64_t, Stream> per_thread_;
+  Stream null_;
   std::map<const void*, std::unique_ptr<Stream>> streams_;
   std::map<const void*, std::unique_ptr<Event>> events_;
   std::map<const void*, std::unique_ptr<Graph>> graphs_;

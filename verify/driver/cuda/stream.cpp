@@ -16,6 +16,21 @@ CUresult make_stream(const char* name, CUstream* out, unsigned flags, int priori
   });
 }
 
+// What was set, or what CUDA begins with.
+CUstreamAttrValue attribute_of(const Stream& stream, CUstreamAttrID which) {
+  CUstreamAttrValue out{};
+  switch (which) {
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN: break;
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY: out.syncPolicy = CU_SYNC_POLICY_AUTO; break;
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY: out.priority = stream.priority; return out;
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP: out.memSyncDomainMap.remote = 1; break;
+    default: throw Refused(CUDA_ERROR_INVALID_VALUE, "streams have no attribute " + std::to_string(which));
+  }
+  const auto set = stream.attributes.find(which);
+  return set == stream.attributes.end() ? out : set->second;
+}
+
 CUstreamCaptureStatus status_of(const Stream& stream) {
   return stream.capture == nullptr ? CU_STREAM_CAPTURE_STATUS_NONE
          : stream.capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
@@ -69,8 +84,26 @@ CUresult cuStreamGetCtx(CUstream stream, CUcontext* out) {
     present(out) = reinterpret_cast<CUcontext>(const_cast<void*>(owner == nullptr ? s.current() : owner));
   });
 }
-CUresult cuStreamSetAttribute(CUstream stream, CUstreamAttrID, const CUstreamAttrValue*) {
-  return driver_call("cuStreamSetAttribute", [&](State& s) { s.streams.find(stream); });
+CUresult cuStreamSetAttribute(CUstream stream, CUstreamAttrID which, const CUstreamAttrValue* value) {
+  return driver_call("cuStreamSetAttribute", [&](State& s) {
+    Stream& to = s.streams.find(stream);
+    const CUstreamAttrValue& given = present(value);
+    attribute_of(to, which);  // refuses what streams have not
+    to.attributes[which] = given;
+    if (which == CU_LAUNCH_ATTRIBUTE_PRIORITY) to.priority = std::clamp(given.priority, -5, 0);
+  });
+}
+CUresult cuStreamGetAttribute(CUstream stream, CUstreamAttrID which, CUstreamAttrValue* out) {
+  return driver_call("cuStreamGetAttribute",
+                     [&](State& s) { present(out) = attribute_of(s.streams.find(stream), which); });
+}
+CUresult cuStreamCopyAttributes(CUstream to, CUstream from) {
+  return driver_call("cuStreamCopyAttributes", [&](State& s) {
+    const Stream& given = s.streams.find(from);
+    Stream& out = s.streams.find(to);
+    out.attributes = given.attributes;
+    out.priority = given.priority;
+  });
 }
 CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr, size_t, unsigned) {
   return driver_call("cuStreamAttachMemAsync", [&](State& s) { s.streams.find(stream); });
@@ -89,14 +122,17 @@ CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr to, cuuint32_t value,
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode) {
   return driver_call("cuStreamBeginCapture", [&](State& s) {
     if (mode > CU_STREAM_CAPTURE_MODE_RELAXED) throw Refused(CUDA_ERROR_INVALID_VALUE);
-    s.streams.begin(stream, mode, nullptr);
+    s.streams.begin(stream, mode, nullptr, nullptr, 0);
   });
 }
-CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgraphNode*,
-                                     const CUgraphEdgeData*, size_t, CUstreamCaptureMode mode) {
+CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgraphNode* after,
+                                     const CUgraphEdgeData* edges, size_t count, CUstreamCaptureMode mode) {
   return driver_call("cuStreamBeginCaptureToGraph", [&](State& s) {
     if (mode > CU_STREAM_CAPTURE_MODE_RELAXED) throw Refused(CUDA_ERROR_INVALID_VALUE);
-    s.streams.begin(stream, mode, &s.streams.graph(graph));
+    // A whole node is waited for: what an edge of another type would let begin earlier begins later here.
+    for (size_t i = 0; edges != nullptr && i < count; ++i)
+      if (edges[i].type > CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC) throw Refused(CUDA_ERROR_INVALID_VALUE);
+    s.streams.begin(stream, mode, &s.streams.graph(graph), after, count);
   });
 }
 CUresult cuStreamEndCapture(CUstream stream, CUgraph* out) {
@@ -121,8 +157,8 @@ CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus* status, 
     Capture& c = *in.capture;
     if (id != nullptr) *id = c.id;
     if (graph != nullptr) *graph = reinterpret_cast<CUgraph>(c.graph);
-    if (count != nullptr) *count = c.last == nullptr ? 0 : 1;
-    if (after != nullptr) *after = reinterpret_cast<const CUgraphNode*>(&c.last);
+    if (count != nullptr) *count = c.last.size();
+    if (after != nullptr) *after = reinterpret_cast<const CUgraphNode*>(c.last.data());
   });
 }
 #undef cuStreamGetCaptureInfo

@@ -57,8 +57,22 @@ cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long* out) {
 cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* out) {
   return forward("cudaStreamGetDevice", [&] { return cuStreamGetDevice(driver(stream), out); });
 }
-cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID, const cudaStreamAttrValue*) {
-  return call("cudaStreamSetAttribute", [&](State& s) { s.streams.find(stream); });
+cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID which,
+                                   const cudaStreamAttrValue* value) {
+  return forward("cudaStreamSetAttribute", [&] {
+    return cuStreamSetAttribute(driver(stream), static_cast<CUstreamAttrID>(which),
+                                reinterpret_cast<const CUstreamAttrValue*>(value));
+  });
+}
+cudaError_t cudaStreamGetAttribute(cudaStream_t stream, cudaStreamAttrID which, cudaStreamAttrValue* out) {
+  return forward("cudaStreamGetAttribute", [&] {
+    return cuStreamGetAttribute(driver(stream), static_cast<CUstreamAttrID>(which),
+                                reinterpret_cast<CUstreamAttrValue*>(out));
+  });
+}
+cudaError_t cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from) {
+  return forward("cudaStreamCopyAttributes",
+                 [&] { return cuStreamCopyAttributes(driver(to), driver(from)); });
 }
 cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void*, size_t, unsigned) {
   return call("cudaStreamAttachMemAsync", [&](State& s) { s.streams.find(stream); });
@@ -74,10 +88,11 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
   });
 }
 cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph,
-                                          const cudaGraphNode_t* after, const cudaGraphEdgeData*,
+                                          const cudaGraphNode_t* after, const cudaGraphEdgeData* edges,
                                           size_t count, cudaStreamCaptureMode mode) {
   return forward("cudaStreamBeginCaptureToGraph", [&] {
-    return cuStreamBeginCaptureToGraph(driver(stream), driver(graph), driver(after), nullptr, count,
+    return cuStreamBeginCaptureToGraph(driver(stream), driver(graph), driver(after),
+                                       reinterpret_cast<const CUgraphEdgeData*>(edges), count,
                                        static_cast<CUstreamCaptureMode>(mode));
   });
 }

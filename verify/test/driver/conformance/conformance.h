@@ -83,6 +83,7 @@ void undefined(const Device& d);
 // In processes of their own: what they end with.
 int child(void (*f)());
 void fork_after_init();
+void no_attribute();
 void lost_context();
 
 }  // namespace conformance

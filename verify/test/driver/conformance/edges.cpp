@@ -130,8 +130,68 @@ void kept(const Device& d) {
         "a flag of memory that is none");
 }
 
-// The stream of the thread is one like others.
-void per_thread() {
+// What is captured stands behind the nodes that were named.
+void behind_nodes() {
+  section = "a capture into a graph";
+  CUgraph g = nullptr, h = nullptr, none = nullptr;
+  CUgraphNode first = nullptr, second = nullptr, foreign = nullptr;
+  CUstream s = nullptr;
+  const CUdeviceptr p = allocated(4);
+  well(CU(cuStreamCreate)(&s, CU_STREAM_NON_BLOCKING), "stream");
+  well(CU(cuGraphCreate)(&g, 0), "create");
+  well(CU(cuGraphCreate)(&h, 0), "create");
+  well(CU(cuGraphAddEmptyNode)(&first, g, nullptr, 0), "a node");
+  well(CU(cuGraphAddEmptyNode)(&second, g, nullptr, 0), "a node");
+  well(CU(cuGraphAddEmptyNode)(&foreign, h, nullptr, 0), "a node of another graph");
+  constexpr CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  gives(CUDA_ERROR_INVALID_VALUE, CU(cuStreamBeginCaptureToGraph)(s, g, &foreign, nullptr, 1, mode),
+        "behind another graph's");
+  gives(CUDA_ERROR_INVALID_VALUE, CU(cuStreamBeginCaptureToGraph)(s, g, nullptr, nullptr, 1, mode),
+        "behind NULL");
+  CUgraphNode both[] = {first, second};
+  well(CU(cuStreamBeginCaptureToGraph)(s, g, both, nullptr, 2, mode), "behind two");
+  well(CU(cuMemsetD32Async)(p, 1, 1, s), "a fill");
+  well(CU(cuStreamEndCapture)(s, &none), "end");
+  held(none == g, "it is the graph");
+  size_t count = 0;
+  well(CU(cuGraphGetNodes)(g, nullptr, &count), "nodes");
+  held(count == 3, "three", std::to_string(count));
+  CUgraphNode nodes[3] = {};
+  well(CU(cuGraphGetNodes)(g, nodes, &count), "which");
+  for (const CUgraphNode node : nodes) {
+    CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
+    well(CU(cuGraphNodeGetType)(node, &type), "type");
+    if (type != CU_GRAPH_NODE_TYPE_MEMSET) continue;
+    well(CU(cuGraphNodeGetDependencies)(node, nullptr, nullptr, &count), "what the fill depends on");
+    held(count == 2, "both", std::to_string(count));
+  }
+  well(CU(cuGraphDestroy)(g), "destroy");
+  well(CU(cuGraphDestroy)(h), "destroy");
+  well(CU(cuStreamDestroy)(s), "destroy");
+  well(CU(cuMemFree)(p), "free");
+}
+
+void attributes_of_streams() {
+  section = "streams' attributes";
+  CUstream s = nullptr, t = nullptr;
+  CUstreamAttrValue value{}, have{};
+  well(CU(cuStreamCreate)(&s, CU_STREAM_NON_BLOCKING), "stream");
+  well(CU(cuStreamCreate)(&t, CU_STREAM_NON_BLOCKING), "stream");
+  value.syncPolicy = CU_SYNC_POLICY_BLOCKING_SYNC;
+  well(CU(cuStreamSetAttribute)(s, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value), "set");
+  well(CU(cuStreamGetAttribute)(s, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &have), "asked");
+  held(have.syncPolicy == CU_SYNC_POLICY_BLOCKING_SYNC, "as set", std::to_string(have.syncPolicy));
+  well(CU(cuStreamCopyAttributes)(t, s), "given to another");
+  well(CU(cuStreamGetAttribute)(t, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &have), "asked");
+  held(have.syncPolicy == CU_SYNC_POLICY_BLOCKING_SYNC, "as set", std::to_string(have.syncPolicy));
+  gives(CUDA_ERROR_INVALID_VALUE, CU(cuStreamSetAttribute)(s, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value),
+        "one of launches");
+  well(CU(cuStreamDestroy)(s), "destroy");
+  well(CU(cuStreamDestroy)(t), "destroy");
+}
+
+// The stream of the thread is one like others, and no other thread's.
+void per_thread(const Device& d) {
   section = "the thread's stream";
   CUgraph g = nullptr;
   CUevent e = nullptr;
@@ -152,6 +212,21 @@ void per_thread() {
   well(CU(cuStreamEndCapture)(s, &g), "end");
   well(CU(cuStreamIsCapturing)(CU_STREAM_PER_THREAD, &status), "status");
   held(status == CU_STREAM_CAPTURE_STATUS_NONE, "it is captured no more");
+  well(CU(cuGraphDestroy)(g), "destroy");
+  well(CU(cuStreamBeginCapture)(CU_STREAM_PER_THREAD, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), "begin again");
+  std::thread([&] {
+    well(CU(cuCtxSetCurrent)(d.context), "another thread");
+    status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    well(CU(cuStreamIsCapturing)(CU_STREAM_PER_THREAD, &status), "its own");
+    held(status == CU_STREAM_CAPTURE_STATUS_NONE, "is another");
+    well(CU(cuMemsetD32Async)(p, 23, 1, CU_STREAM_PER_THREAD), "a fill there");
+    well(CU(cuStreamSynchronize)(CU_STREAM_PER_THREAD), "synchronize");
+  }).join();
+  well(CU(cuStreamEndCapture)(CU_STREAM_PER_THREAD, &g), "end");
+  size_t count = 9;
+  well(CU(cuGraphGetNodes)(g, nullptr, &count), "nodes");
+  held(count == 0, "nothing was captured", std::to_string(count));
+  held(word(p) == 23, "the fill is done");
   well(CU(cuGraphDestroy)(g), "destroy");
   well(CU(cuEventDestroy)(e), "destroy");
   well(CU(cuStreamDestroy)(s), "destroy");
@@ -197,8 +272,23 @@ void edges(const Device& d) {
   parameters_in_a_buffer(d);
   objects();
   kept(d);
-  per_thread();
+  behind_nodes();
+  attributes_of_streams();
+  per_thread(d);
   ends(d);
+}
+
+// An H200's driver takes no NULL, and says that nobody has set a policy by -1.
+void no_attribute() {
+  section = "streams' attributes";
+  CUstream s = nullptr;
+  CUstreamAttrValue have{};
+  well(CU(cuStreamCreate)(&s, CU_STREAM_NON_BLOCKING), "stream");
+  gives(CUDA_ERROR_INVALID_VALUE,
+        CU(cuStreamSetAttribute)(s, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, nullptr), "NULL");
+  well(CU(cuStreamGetAttribute)(s, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &have), "one that nobody set");
+  held(have.syncPolicy == CU_SYNC_POLICY_AUTO, "is what CUDA begins with", std::to_string(have.syncPolicy));
+  well(CU(cuStreamDestroy)(s), "destroy");
 }
 
 // What CUDA leaves undefined, and bitwell refuses.

@@ -52,6 +52,7 @@ int main(int words, char** word) {
     undefined(d);
   }
   int version = 0;
+    no_attribute();
   CU(cuDriverGetVersion)(&version);
   std::printf("%s, CUDA %d.%d: %d held, %d not\n", name, version / 1000, version % 1000 / 10, held_count,
               failures);
