@@ -18,6 +18,7 @@ namespace conformance {
 extern void* library;
 extern int failures, held_count;
 extern bool verbose;
+extern int child_writes;     // to here, what it is started for
 extern const char* section;  // that is asked about
 
 template <class F>
@@ -77,13 +78,17 @@ void entry_points();
 void printing(const Device& d);
 void edges(const Device& d);
 void fork_meanwhile();
-// Of bitwell's alone; the second leaves `d` without its module.
+// Before anything of CUDA is called.
+CUdeviceptr of_another_process();
+void mistakes(const Device& d, CUdeviceptr of_another);
+// Of bitwell's alone; the last leaves `d` without its module.
 void sizes_beyond_64_bits();
+void few_parameters(const Device& d);
+void no_attribute();
 void undefined(const Device& d);
 // In processes of their own: what they end with.
 int child(void (*f)());
 void fork_after_init();
-void no_attribute();
 void lost_context();
 
 }  // namespace conformance

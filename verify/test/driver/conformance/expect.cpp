@@ -5,6 +5,7 @@ namespace conformance {
 void* library = nullptr;
 int failures = 0, held_count = 0;
 bool verbose = false;
+int child_writes = -1;
 const char* section = "";
 
 std::string name_of(CUresult result) {

@@ -12,12 +12,14 @@ int main(int words, char** word) {
     return 100;
   }
   verbose = words > 2 && std::strcmp(word[2], "-v") == 0;
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a driver may end the process
   library = dlopen(word[1], RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     std::fprintf(stderr, "%s\n", dlerror());
     return 100;
   }
   const int lost = child(lost_context);
+  const CUdeviceptr foreign = of_another_process();
   before_init();
   const CUresult init = CU(cuInit)(0);
   if (init == CUDA_ERROR_NO_DEVICE) {
@@ -40,6 +42,7 @@ int main(int words, char** word) {
   entry_points();
   printing(d);
   edges(d);
+  mistakes(d, foreign);
   fork_meanwhile();
   section = "processes of their own";
   held(lost == 0, "a lost context", std::to_string(lost));
@@ -49,10 +52,11 @@ int main(int words, char** word) {
   CU(cuDeviceGetName)(name, sizeof name, d.device);
   if (std::strstr(name, "bitwell") != nullptr) {
     sizes_beyond_64_bits();
+    few_parameters(d);
+    no_attribute();
     undefined(d);
   }
   int version = 0;
-    no_attribute();
   CU(cuDriverGetVersion)(&version);
   std::printf("%s, CUDA %d.%d: %d held, %d not\n", name, version / 1000, version % 1000 / 10, held_count,
               failures);
