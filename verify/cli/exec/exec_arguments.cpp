@@ -130,6 +130,15 @@ void add_exec_arguments(CLI::App& command, ExecOptions& to) {
       .add_option("--record", asked.record,
                   "Keep every judged launch in this folder, as LAUNCH.json with its memory, for bitwell run")
       ->type_name("DIR");
+  command.add_flag(
+      "--gpu", to.gpu,
+      "Let the program run on this machine's GPU, with its own driver: nothing is judged, and --record "
+      "keeps launches with the memory that they begin with");
+  command.add_flag("--record-after", asked.record_after,
+                   "With --gpu: what a launch left there is kept too, and bitwell run compares it");
+  command
+      .add_option("--driver", asked.driver, "With --gpu: its libcuda.so.1; else the one that programs find")
+      ->type_name("FILE");
   command.add_option("--record-count", asked.record_count, "So many launches at most; 0: no limit")
       ->capture_default_str();
   command
@@ -170,8 +179,29 @@ void add_capture_arguments(CLI::App& command, ExecOptions& to) {
   add_run_options(command, to);
 }
 
+// In front of a GPU nothing is judged, so that what says how would be passed over.
+void settle_gpu(const ExecOptions& options) {
+  const driver::Asked& asked = options.asked;
+  if (!options.gpu) {
+    if (asked.record_after) throw InputError("--record-after is for --gpu");
+    if (!asked.driver.empty()) throw InputError("--driver is for --gpu");
+    return;
+  }
+  if (asked.record.empty()) throw InputError("--gpu needs --record DIR, for nothing is judged there");
+  std::string other = options.run.empty() ? "" : options.run.front();
+  if (!options.tool.empty()) other = "--tool";
+  if (!asked.baseline.empty()) other = "--suppressions";
+  if (options.format != "bitwell") other = "--format";
+  if (!asked.arch.empty()) other = "--arch";
+  if (!other.empty())
+    throw InputError(other +
+                     " is not for --gpu, where nothing is judged: give it to bitwell run of a launch "
+                     "that was kept");
+}
+
 void settle(ExecOptions& options) {
   driver::Asked& asked = options.asked;
+  settle_gpu(options);
   CLI::App app;
   RunOptions values;
   add_arguments(app, values);

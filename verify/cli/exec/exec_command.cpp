@@ -1,6 +1,8 @@
 // bitwell exec, and bitwell capture, which is the same with a table
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <link.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -105,14 +107,34 @@ std::string in_front(const char* variable, const std::string& value) {
   return there == nullptr || *there == 0 ? value : value + ":" + there;
 }
 
+// The machine's own driver: a file that was named, or the one that programs find.
+std::string driver_of_gpu(const std::string& named) {
+  if (!named.empty()) {
+    if (!fs::exists(named)) throw InputError("--driver: '" + named + "' is not there");
+    return fs::absolute(named);
+  }
+  void* const library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+  if (library == nullptr) throw InputError(std::string("--gpu: this machine has no driver: ") + dlerror());
+  if (dlsym(library, "bitwell_libcuda") != nullptr)
+    throw InputError("--gpu: the libcuda.so.1 that programs find is bitwell's; --driver FILE names another");
+  link_map* at = nullptr;
+  if (dlinfo(library, RTLD_DI_LINKMAP, static_cast<void*>(&at)) != 0)
+    throw InputError(std::string("--gpu: ") + dlerror());
+  return at->l_name;
+}
+
 // In the child, which becomes the program.
-void set_environment(const fs::path& library, const Files& files) {
+void set_environment(const fs::path& library, const Files& files, bool gpu) {
+  setenv(driver::kAskedVariable, files.asked().c_str(), 1);
+  setenv(driver::kChildVariable, std::to_string(getpid()).c_str(), 1);
+  if (gpu) {
+    setenv("LD_LIBRARY_PATH", in_front("LD_LIBRARY_PATH", library / "record").c_str(), 1);
+    return;
+  }
   setenv("LD_LIBRARY_PATH", in_front("LD_LIBRARY_PATH", library).c_str(), 1);
   setenv("LD_PRELOAD", in_front("LD_PRELOAD", library / "libcudart.so.13").c_str(), 1);
   setenv("CUTE_DSL_LIBS", (library / "libcudart.so.13").c_str(), 1);  // the CuTe DSL's programs ask for it so
   setenv("PATH", in_front("PATH", library / "bin").c_str(), 1);       // nvidia-smi
-  setenv(driver::kAskedVariable, files.asked().c_str(), 1);
-  setenv(driver::kChildVariable, std::to_string(getpid()).c_str(), 1);
 }
 
 // What ends this command ends the program, so that what is left is cleared away behind it.
@@ -138,7 +160,7 @@ int run_program(const ExecOptions& options, const Files& files) {
   if (child < 0) throw InputError(std::string("fork: ") + std::strerror(errno));
   if (child == 0) {
     for (const int signal : kPassedOn) std::signal(signal, SIG_DFL);
-    set_environment(library, files);
+    set_environment(library, files, options.gpu);
     std::signal(SIGPIPE, SIG_DFL);  // what this command ignores
     std::signal(SIGXFSZ, SIG_DFL);
     execvp(arguments[0], arguments.data());
@@ -177,12 +199,12 @@ void say_end(const ExecOptions& options, const ProgramRun& run) {
   else if (run.launches.empty() && run.missing.empty())
     return;  // a program without CUDA
   else
-    text = fmt::format("bitwell: {} launch{}, {} error{}{}\n", run.launches.size(),
-                       run.launches.size() == 1 ? "" : "es", run.errors(), run.errors() == 1 ? "" : "s",
-                       run.with_status(unsupported) != 0
-                           ? fmt::format(", {} not supported", run.with_status(unsupported))
-                       : run.unrunnable ? ", there are kernels that cannot be run"
-                                        : "");
+    text = fmt::format(
+        "bitwell: {} launch{}, {} error{}{}{}\n", run.launches.size(), run.launches.size() == 1 ? "" : "es",
+        run.errors(), run.errors() == 1 ? "" : "s", options.gpu ? fmt::format(", {} kept", run.kept()) : "",
+        run.with_status(unsupported) != 0 ? fmt::format(", {} not supported", run.with_status(unsupported))
+        : run.unrunnable                  ? ", there are kernels that cannot be run"
+                                          : "");
   say(options, text);
 }
 
@@ -208,6 +230,7 @@ int status_of(const ExecOptions& options, const ProgramRun& run) {
 void exec(ExecOptions& options, int& status, const char* record_option) {
   settle(options);
   driver::Asked& asked = options.asked;
+  if (options.gpu) asked.driver = driver_of_gpu(asked.driver);
   make_record_folder(asked.record, record_option);
   const Files files;
   asked.told = files.told();

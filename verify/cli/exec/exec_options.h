@@ -20,6 +20,7 @@ struct ExecOptions {
   bool launches_needed = false;
   bool json = false;  // the table so, on stdout
   bool verbose = false;
+  bool gpu = false;  // the program runs on the machine's own; bitwell keeps its launches
 };
 
 // Those that exec has, and those that capture has; `options` lives as long as `command`.

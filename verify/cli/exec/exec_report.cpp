@@ -45,6 +45,11 @@ size_t ProgramRun::with_status(int status) const {
                                            [&](const json& l) { return l.value("status", 0) == status; }));
 }
 
+size_t ProgramRun::kept() const {
+  return static_cast<size_t>(
+      std::count_if(launches.begin(), launches.end(), [](const json& l) { return l.contains("folder"); }));
+}
+
 ProgramRun read_told(const std::string& file) {
   ProgramRun out;
   std::ifstream in(file);

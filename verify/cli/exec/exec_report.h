@@ -17,6 +17,7 @@ struct ProgramRun {
 
   size_t errors() const;
   size_t with_status(int status) const;  // launches
+  size_t kept() const;                   // of them as LAUNCH.json
 };
 
 ProgramRun read_told(const std::string& file);

@@ -45,6 +45,8 @@ void each(A& a, F f) {
   f("approximate", a.approximate);
   f("baseline", a.baseline);
   f("error_on", a.error_on);
+  f("driver", a.driver);
+  f("record_after", a.record_after);
 }
 
 }  // namespace

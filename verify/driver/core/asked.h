@@ -37,6 +37,11 @@ struct Asked {
   uint64_t schedules = 1, seed = 0, step_limit = 0, resident = 0, threads = 0;
   isa::Approximate approximate = isa::Approximate::h200;
   std::string schedule, baseline, error_on = "error";
+
+  // In front of a GPU's driver, where launches are kept and not judged: the library; empty: bitwell is the
+  // GPU.
+  std::string driver;
+  bool record_after = false;  // what each launch left there is kept too
 };
 
 // Text between the two. asked_from throws InputError.

@@ -50,4 +50,11 @@ bool is_meant(const Asked& asked, const std::string& kernel) {
          std::none_of(asked.kernels_not.begin(), asked.kernels_not.end(), names);
 }
 
+bool Choice::takes(const Asked& asked, const std::string& kernel) {
+  if (!is_meant(asked, kernel)) return false;
+  const uint64_t number = matched_++;
+  return number >= asked.launch_skip &&
+         (asked.launch_count == 0 || number - asked.launch_skip < asked.launch_count);
+}
+
 }  // namespace bitwell::driver

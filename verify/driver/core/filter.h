@@ -1,5 +1,6 @@
 // Which kernels a command means, by their names.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,16 @@ namespace bitwell::driver {
 
 // By its name in PTX. A process that the program started itself has none where only the program is asked for.
 bool is_meant(const Asked& asked, const std::string& kernel);
+
+// Which launches of a process are judged: of the kernels that are meant those behind the first so many, so
+// many.
+class Choice {
+ public:
+  bool takes(const Asked& asked, const std::string& kernel);
+
+ private:
+  uint64_t matched_ = 0;
+};
 
 // "NAME" or "kernel_substring=NAME" or "kns=NAME": a part of the name, mangled or as it is written;
 // "kernel_name=NAME" or "kne=NAME": the name, or its C++ name without types; "regex:..." as it says. Throws

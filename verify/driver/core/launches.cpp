@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "model/machine/limits.h"
-#include "verify/driver/core/filter.h"
 #include "verify/driver/core/not_run.h"
+#include "verify/driver/core/parameters.h"
 #include "verify/driver/core/recorder.h"
 #include "verify/driver/core/sanitizer_words.h"
 #include "verify/driver/core/state.h"
@@ -53,7 +53,7 @@ std::string verdict(const session::Answer& answer, const session::Findings& find
 
 Launches::Launches(State& state)
     : state_(state),
-      recorder_(state.asked.record.empty() ? nullptr : std::make_unique<Recorder>(state)),
+      recorder_(state.asked.record.empty() ? nullptr : std::make_unique<Recorder>(state.asked)),
       known_(state.asked.baseline.empty() ? findings::Baseline{}
                                           : findings::read_baseline(state.asked.baseline)) {}
 Launches::~Launches() = default;
@@ -68,36 +68,11 @@ const isa::Program& Launches::program(Kernel& kernel) {
 }
 
 std::vector<std::vector<std::byte>> Launches::arguments(Kernel& kernel, void* const* parameters) {
-  const isa::Program& of = program(kernel);
-  const auto& all = of.functions[static_cast<size_t>(of.entry)].params;
-  if (!all.empty() && parameters == nullptr)
-    throw Refused(CUDA_ERROR_INVALID_VALUE, "kernel " + launch::as_written(kernel.name) + " has " +
-                                                std::to_string(all.size()) + " parameters, none is given");
-  std::vector<std::vector<std::byte>> out;
-  for (size_t i = 0; i < all.size(); ++i) {
-    const auto* from = static_cast<const std::byte*>(parameters[i]);
-    if (from == nullptr)
-      throw Refused(CUDA_ERROR_INVALID_VALUE, "parameter " + std::to_string(i) + " of kernel " +
-                                                  launch::as_written(kernel.name) + " is NULL");
-    out.emplace_back(from, from + all[i].size);
-  }
-  return out;
+  return parameters_of(program(kernel), kernel.name, parameters);
 }
 
 std::vector<std::vector<std::byte>> Launches::arguments(Kernel& kernel, std::span<const std::byte> buffer) {
-  const isa::Program& of = program(kernel);
-  const auto& all = of.functions[static_cast<size_t>(of.entry)].params;
-  const uint64_t need = all.empty() ? 0 : all.back().offset + all.back().size;
-  if (buffer.size() < need)
-    throw Refused(CUDA_ERROR_INVALID_VALUE, "kernel " + launch::as_written(kernel.name) + " takes " +
-                                                std::to_string(need) + " bytes of parameters, " +
-                                                std::to_string(buffer.size()) + " are given");
-  std::vector<std::vector<std::byte>> out;
-  for (const auto& p : all) {
-    const auto part = buffer.subspan(p.offset, p.size);
-    out.emplace_back(part.begin(), part.end());
-  }
-  return out;
+  return parameters_of(program(kernel), kernel.name, buffer);
 }
 
 void Launches::check(const Wanted& w) {
@@ -136,13 +111,6 @@ void Launches::check(const Wanted& w) {
       throw Refused(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
                     kernel + " is launched as a cooperative grid of more CTAs than are resident at once");
   }
-}
-
-bool Launches::is_judged(const std::string& kernel) {
-  if (!is_meant(state_.asked, kernel)) return false;
-  const uint64_t number = matched_++;
-  const Asked& a = state_.asked;
-  return number >= a.launch_skip && (a.launch_count == 0 || number - a.launch_skip < a.launch_count);
 }
 
 session::Judging Launches::judging(bool judged, const Wanted& wanted) const {
@@ -200,10 +168,17 @@ void Launches::dump(const Wanted& w, uint64_t number, bool judged) {
                   w.shape.dynamic_shared, state_.streams.find(w.stream).id, judged ? "" : ", not judged"));
 }
 
+std::string Launches::record(const isa::KernelLaunch& launch, uint64_t number) {
+  if (!recorder_->keeps(number, state_.memory.bytes())) return "";
+  std::vector<uint64_t> buffers;
+  for (const auto& [address, block] : state_.memory.all()) buffers.push_back(address);
+  return recorder_->record(state_.process.context(), buffers, launch, number);
+}
+
 void Launches::launch(const Wanted& w) {
   check(w);
   const uint64_t number = ++count_;
-  const bool judged = is_judged(w.kernel->name);
+  const bool judged = choice_.takes(state_.asked, w.kernel->name);
   if (state_.asked.dump_launches) dump(w, number, judged);
   Ordered told{
       {"launch", number}, {"kernel", w.kernel->name}, {"grid", w.shape.grid}, {"block", w.shape.block}};
@@ -217,8 +192,7 @@ void Launches::launch(const Wanted& w) {
     isa::KernelLaunch launch{state_.modules.part(*w.kernel), w.kernel->name, w.shape, {}};
     for (const auto& bytes : w.arguments) launch.arguments.push_back({bytes, 0});
     if (recorder_ != nullptr && judged)
-      if (const std::string folder = recorder_->record(launch, number); !folder.empty())
-        told["folder"] = folder;
+      if (const std::string folder = record(launch, number); !folder.empty()) told["folder"] = folder;
     const session::Answer answer = state_.process.launch(std::move(launch), judging(judged, w));
     tell(w, answer, told);
     timed();

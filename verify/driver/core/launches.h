@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "verify/driver/core/filter.h"
 #include "verify/driver/core/modules.h"
 #include "verify/findings/baseline.h"
 #include "verify/session/findings.h"
@@ -49,7 +50,7 @@ class Launches {
   [[noreturn]] void fail(nlohmann::ordered_json told, const std::exception_ptr& why);
   void tell(const Wanted& wanted, const session::Answer& answer, nlohmann::ordered_json& told);
   std::string text_of(const session::Finding& finding) const;
-  bool is_judged(const std::string& kernel);
+  std::string record(const isa::KernelLaunch& launch, uint64_t number);
   session::Judging judging(bool judged, const Wanted& wanted) const;
   void dump(const Wanted& wanted, uint64_t number, bool judged);
   void error(const std::string& native, const std::string& sanitizer);
@@ -58,7 +59,8 @@ class Launches {
   State& state_;
   std::unique_ptr<Recorder> recorder_;
   findings::Baseline known_;
-  uint64_t count_ = 0, matched_ = 0, errors_ = 0;
+  Choice choice_;
+  uint64_t count_ = 0, errors_ = 0;
 };
 
 }  // namespace bitwell::driver

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "verify/driver/core/state.h"
+#include "verify/driver/core/say.h"
 #include "verify/launch/output/recording.h"
 
 namespace bitwell::driver {
@@ -30,7 +30,7 @@ bool has(const fs::path& path, const std::string& text) {
 
 fs::path Recorder::claim(uint64_t number) {
   for (next_ = std::max(next_, number);; ++next_) {
-    const fs::path folder = fs::path(state_.asked.record) / fmt::format("{:04}", next_);
+    const fs::path folder = fs::path(asked_.record) / fmt::format("{:04}", next_);
     if (fs::create_directory(folder)) return folder;  // false: it is there
   }
 }
@@ -39,7 +39,7 @@ std::string Recorder::module_of(const std::string& path, const std::string& text
   std::string& file = modules_[path];
   if (file.empty()) {
     file = path;
-    const fs::path top = state_.asked.record;
+    const fs::path top = asked_.record;
     if (fs::exists(top / file) && !has(top / file, text)) file = folder + "." + path;  // another process's
     if (!fs::exists(top / file)) write_file(top / file, std::as_bytes(std::span(text)));
   }
@@ -54,26 +54,25 @@ std::string Recorder::file_of(const std::string& name, std::span<const std::byte
   if (file.empty() || was != hash) {
     file = "buffers/" + name + "." + folder + ".bin";
     was = hash;
-    write_file(fs::path(state_.asked.record) / file, bytes);
+    write_file(fs::path(asked_.record) / file, bytes);
   }
   return "../" + file;
 }
 
-std::string Recorder::record(const isa::KernelLaunch& launch, uint64_t number) {
-  const Asked& a = state_.asked;
-  const bool large = a.record_bytes != 0 && state_.memory.bytes() > a.record_bytes;
-  if (large || (a.record_count != 0 && kept_ >= a.record_count)) {
-    if (!said_)
-      say("launch " + std::to_string(number) + " is not kept" +
-          (large ? ": its memory has " + std::to_string(state_.memory.bytes()) + " bytes (--record-bytes)"
-                 : ", as " + std::to_string(kept_) + " are (--record-count)"));
-    said_ = true;
-    return "";
-  }
+bool Recorder::keeps(uint64_t number, uint64_t bytes) {
+  const bool large = asked_.record_bytes != 0 && bytes > asked_.record_bytes;
+  if (!large && (asked_.record_count == 0 || kept_ < asked_.record_count)) return true;
+  if (!said_)
+    say("launch " + std::to_string(number) + " is not kept" +
+        (large ? ": its memory has " + std::to_string(bytes) + " bytes (--record-bytes)"
+               : ", as " + std::to_string(kept_) + " are (--record-count)"));
+  said_ = true;
+  return false;
+}
+
+std::string Recorder::record(isa::Context& context, const std::vector<uint64_t>& buffers,
+                             const isa::KernelLaunch& launch, uint64_t number) {
   ++kept_;
-  isa::Context& context = state_.process.context();
-  std::vector<uint64_t> buffers;
-  for (const auto& [address, block] : state_.memory.all()) buffers.push_back(address);
   const launch::Recording recording(context, launch, buffers);
   const fs::path folder = claim(number);
   const std::string name = folder.filename();

@@ -4,18 +4,24 @@
 #include <map>
 #include <span>
 #include <string>
+#include <vector>
 
-#include "verify/driver/core/launches.h"
+#include "model/isa/context/context.h"
+#include "verify/driver/core/asked.h"
 
 namespace bitwell::driver {
 
 // Several processes of a program may keep theirs in one folder.
 class Recorder {
  public:
-  explicit Recorder(State& state) : state_(state) {}
-  // The folder of the launch, of this number or the next that is free; empty where the limits of the command
-  // say that it is not kept.
-  std::string record(const isa::KernelLaunch& launch, uint64_t number);
+  explicit Recorder(const Asked& asked) : asked_(asked) {}
+  // Whether the limits of the command let the launch of this number, in memory of so many bytes, be kept;
+  // says once that they do not.
+  bool keeps(uint64_t number, uint64_t bytes);
+  // The folder of the launch, of this number or the next that is free. `buffers`: where those start that are
+  // kept.
+  std::string record(isa::Context& context, const std::vector<uint64_t>& buffers,
+                     const isa::KernelLaunch& launch, uint64_t number);
 
  private:
   // A new folder, which no other process has.
@@ -25,7 +31,7 @@ class Recorder {
   // The file with these bytes, which an earlier launch may have written.
   std::string file_of(const std::string& name, std::span<const std::byte> bytes, const std::string& folder);
 
-  State& state_;
+  const Asked& asked_;
   uint64_t kept_ = 0, next_ = 1;
   bool said_ = false;
   std::map<std::string, std::string> modules_;                  // by path: the file

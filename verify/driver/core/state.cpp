@@ -1,10 +1,8 @@
 #include "verify/driver/core/state.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -27,13 +25,22 @@ void watch_memory(State& s) {
   static_cast<void>(watch);
 }
 
+// Where launches are kept in front of a GPU, and bitwell is that GPU, it is asked for no more than a GPU is.
+Asked asked_of_device() {
+  const Asked all = asked_of_environment();
+  if (all.driver.empty()) return all;
+  Asked own;
+  own.arch = all.arch;
+  return own;
+}
+
 State* the_state = nullptr;
 thread_local const char* called = nullptr;
 
 }  // namespace
 
 State::State()
-    : asked(asked_of_environment()),
+    : asked(asked_of_device()),
       memory(process.context()),
       modules(process.context(), asked.ptx, asked.approximate),
       launches(*this) {
@@ -147,25 +154,11 @@ int not_supported(const char* name) {
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-bool append(const std::string& path, const std::string& text) {
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  const bool written =
-      file >= 0 && write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  if (!written) say("cannot write to '" + path + "'");
-  if (file >= 0) close(file);
-  return written;
-}
-
 CUresult of_fork(const std::string& name) {
   say(name +
       ": the process was forked from one that had initialised CUDA, which does not work on a device either: "
       "start it anew (multiprocessing: the start method spawn)");
   return CUDA_ERROR_NOT_INITIALIZED;
-}
-
-void say(const std::string& text) {
-  const std::string line = "bitwell: " + text + (text.ends_with('\n') ? "" : "\n");
-  std::fputs(line.c_str(), stderr);
 }
 
 }  // namespace bitwell::driver

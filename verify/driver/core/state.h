@@ -16,6 +16,7 @@
 #include "verify/driver/core/launches.h"
 #include "verify/driver/core/modules.h"
 #include "verify/driver/core/refused.h"
+#include "verify/driver/core/say.h"
 #include "verify/driver/core/streams.h"
 #include "verify/driver/device_row.h"
 #include "verify/session/process.h"
@@ -81,10 +82,6 @@ struct State {
 
 State& state();
 
-// A line to stderr, for the user.
-void say(const std::string& text);
-// To the end of a file, which other processes write to as well; says where it cannot.
-bool append(const std::string& path, const std::string& text);
 // Why nothing works in a process that was forked; says it.
 CUresult of_fork(const std::string& name);
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "model/machine/limits.h"
+#include "verify/driver/core/parameters.h"
 #include "verify/driver/core/sizes.h"
 
 namespace bitwell::driver {
@@ -22,23 +23,6 @@ template <class T>
 bool put(void* out, T value) {
   std::memcpy(out, &value, sizeof value);
   return true;
-}
-
-// The parameters as one piece, which `extra` leads to. Refused for what else it may say.
-std::span<const std::byte> buffer_of(void** extra) {
-  const std::byte* bytes = nullptr;
-  const size_t* size = nullptr;
-  for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
-    if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER)
-      bytes = static_cast<const std::byte*>(extra[1]);
-    else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE)
-      size = static_cast<const size_t*>(extra[1]);
-    else
-      throw Refused(CUDA_ERROR_INVALID_VALUE, "extra has a key that CUDA has not");
-  }
-  if (bytes == nullptr || size == nullptr)
-    throw Refused(CUDA_ERROR_INVALID_VALUE, "extra lacks the buffer or its size");
-  return {bytes, *size};
 }
 
 }  // namespace
