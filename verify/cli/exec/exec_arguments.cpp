@@ -60,8 +60,11 @@ void add_arch(CLI::App& command, ExecOptions& to) {
 
 // compute-sanitizer's options about its transport.
 void add_not_needed(CLI::App& command) {
-  for (const char* name : {"--require-cuda-init", "--launch-timeout", "--kill", "--port", "--max-connections",
-                           "--mode", "--injection-path", "--nvtx", "--check-exit-code"})
+  for (const char* name :
+       {"--require-cuda-init", "--launch-timeout", "--kill", "--port", "--max-connections", "--mode",
+        "--injection-path", "--nvtx", "--check-exit-code", "--show-backtrace", "--demangle", "--print-level",
+        "--force-blocking-launches", "--binary-patching", "--check-device-heap", "--check-api-memory-access",
+        "--destroy-on-device-error", "--report-api-errors", "--support-32bit"})
     command
         .add_option_function<std::string>(
             name,
@@ -152,6 +155,12 @@ void add_exec_arguments(CLI::App& command, ExecOptions& to) {
           "Where PTX of machine code without any lies: *.ptx in this folder, by the names of its kernels")
       ->type_name("DIR");
   command.add_option("--save", to.save, "Write all launches to this file as JSON")->type_name("FILE");
+  command
+      .add_option_function<std::string>(
+          "--xml", [&to](const std::string& value) { to.xml = value == "yes"; },
+          "yes: --save writes the errors in the elements of compute-sanitizer's XML")
+      ->check(CLI::IsMember({"yes", "no"}))
+      ->type_name("yes|no");
   command.add_flag("--table", to.table, "End with a table of all launches");
   command
       .add_option("--libraries", to.libraries, "The folder of libcuda.so.1 and libcudart.so.13 of bitwell")
@@ -179,6 +188,23 @@ void add_capture_arguments(CLI::App& command, ExecOptions& to) {
   add_run_options(command, to);
 }
 
+// compute-sanitizer's options that bitwell has not, and what does what they do.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kOthers{{
+    {"--leak-check", "memory that a program does not free is not looked for"},
+    {"--read", "--save FILE writes JSON, or with --xml yes XML, for other tools to read"},
+    {"--generate-coredump", "--record DIR keeps the launch, and bitwell run --dump or --trace looks into it"},
+    {"--coredump-name", "--record DIR keeps the launch, and bitwell run --dump or --trace looks into it"},
+    {"--padding", "no buffer stands nearer to another than 1 MiB"},
+    {"--track-unused-memory", "--table and --record DIR show what a launch has and leaves"},
+    {"--racecheck-report",
+     "--races tells each pair of lines once, --all all of it, --explain what came of it"},
+    {"--racecheck-detect-level", "--error-on note or none says what is an error"},
+    {"--kernel-regex", "--kernel-name regex:EXPRESSION"},
+    {"--kernel-regex-exclude", "--kernel-name-exclude regex:EXPRESSION"},
+    {"--exclude", "--kernel-name-exclude NAME"},
+    {"--prefix", "--log-file FILE keeps what bitwell says apart"},
+}};
+
 // In front of a GPU nothing is judged, so that what says how would be passed over.
 void settle_gpu(const ExecOptions& options) {
   const driver::Asked& asked = options.asked;
@@ -199,9 +225,17 @@ void settle_gpu(const ExecOptions& options) {
                      "that was kept");
 }
 
+std::string no_option(const std::string& word) {
+  const std::string name = word.substr(0, word.find('='));
+  for (const auto& [other, instead] : kOthers)
+    if (name == other) return "exec has no option " + name + ": " + std::string(instead);
+  return "exec has no option " + name + " (bitwell exec --help)";
+}
+
 void settle(ExecOptions& options) {
   driver::Asked& asked = options.asked;
   settle_gpu(options);
+  if (options.xml && options.save.empty()) throw InputError("--xml says how --save FILE writes: give both");
   CLI::App app;
   RunOptions values;
   add_arguments(app, values);

@@ -19,6 +19,7 @@
 #include "verify/cli/command.h"
 #include "verify/cli/exec/exec_options.h"
 #include "verify/cli/exec/exec_report.h"
+#include "verify/cli/exec/exec_xml.h"
 
 namespace bitwell::cli {
 namespace {
@@ -244,7 +245,8 @@ void exec(ExecOptions& options, int& status, const char* record_option) {
   run.program = program;
   check_launches(options, run);
   status = status_of(options, run);
-  if (!options.save.empty()) write_text(options.save, json_of(run).dump(2) + "\n", "--save");
+  if (!options.save.empty())
+    write_text(options.save, options.xml ? xml_of(run) : json_of(run).dump(2) + "\n", "--save");
   if (options.json)
     fmt::print("{}\n", json_of(run).dump(2));
   else if (options.table)
@@ -291,6 +293,7 @@ void add_exec(CLI::App& app, int& status) {
   command->callback([options, command, &status] {
     options->program = command->remaining();
     if (options->program.empty()) throw InputError("exec needs a PROGRAM (--help)");
+    if (options->program.front().starts_with("-")) throw InputError(no_option(options->program.front()));
     exec(*options, status, "--record");
   });
 }

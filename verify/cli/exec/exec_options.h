@@ -20,12 +20,15 @@ struct ExecOptions {
   bool launches_needed = false;
   bool json = false;  // the table so, on stdout
   bool verbose = false;
+  bool xml = false;  // `save` so
   bool gpu = false;  // the program runs on the machine's own; bitwell keeps its launches
 };
 
 // Those that exec has, and those that capture has; `options` lives as long as `command`.
 void add_exec_arguments(CLI::App& command, ExecOptions& options);
 void add_capture_arguments(CLI::App& command, ExecOptions& options);
+// Why a word in front of the program is no option, and what there is in its place.
+std::string no_option(const std::string& word);
 // What the options of bitwell run say of each launch, and the others' consequences. Throws what is wrong with
 // them.
 void settle(ExecOptions& options);

@@ -260,6 +260,10 @@ void Launches::tell(const Wanted& w, const session::Answer& answer, Ordered& tol
     const std::string text = text_of(f);
     const bool is_error = f.level == session::Level::error;
     if (is_error ? a.error_on != "none" : f.level == session::Level::note && a.error_on == "note") {
+      const session::Told& told_pair = f.pairs.front();
+      Ordered one{{"kind", told_pair.kind}, {"text", text}};
+      if (told_pair.later.cuda != nullptr) one["source"] = told_pair.later.cuda->chain.front().words();
+      told["findings"].push_back(std::move(one));
       tell_error(text, sanitizer_finding(f, kernel));
       continue;
     }
