@@ -66,7 +66,10 @@ std::string why_in_order(const isa::Program& program, const Shape& shape, const 
   if (options.chooser != nullptr) return "the schedule gives each turn";
   if (options.schedule.policy == Policy::random)
     return "under the random schedule clusters interrupt each other";
-  if (!options.observers.empty() || options.follow != nullptr) return "what they do is watched, in order";
+  if (options.follow != nullptr ||
+      std::any_of(options.observers.begin(), options.observers.end(),
+                  [](const machine::Observer& o) { return o.accesses || !o.lines.empty(); }))
+    return "every access is watched, in order";
   if (shape.cooperative) return "the launch is cooperative: its CTAs wait for each other";
   for (size_t f = 0; f < program.functions.size(); ++f) {
     const isa::Function& function = program.functions[f];

@@ -17,6 +17,10 @@ constexpr size_t kGrowth = 4, kMostClusters = size_t{1} << 16;
 // Clusters that follow each other write to the same pages, of which each thread keeps its own account: one
 // takes some together, as far as all have enough to do.
 constexpr size_t kPieces = 8, kMostTogether = 32;
+// Pages, about, that a round may change: copies of them are held until it is over, and are used again.
+constexpr size_t kMostPages = size_t{1} << 14;
+// Where somebody looks on: clusters of a round for each thread, and events that a thread holds at most.
+constexpr size_t kMostWatched = 16, kMostEvents = size_t{1} << 18;
 // Warp instructions of a cluster, a tenth of a second or more, after which threads look whether they have
 // met; again after twice as many.
 constexpr uint64_t kLong = uint64_t{1} << 24;
@@ -27,7 +31,20 @@ Options of_worker(const Options& options) {
   Options out = options;
   out.progress = nullptr;                              // the launch's own thread tells of it
   if (out.print) out.print = [](std::string_view) {};  // its journal has it
+  out.observers.clear();
   return out;
+}
+
+// By `instructions` later.
+void shift(machine::Event& event, uint64_t instructions) {
+  if (auto* turn = std::get_if<machine::Turn>(&event.what)) {
+    turn->begin += instructions;
+    turn->end += instructions;
+  } else if (auto* step = std::get_if<machine::OperationStep>(&event.what)) {
+    step->time += instructions;
+  } else {
+    std::get<machine::PhaseOver>(event.what).time += instructions;
+  }
 }
 
 }  // namespace
@@ -37,12 +54,23 @@ SideBySide::Worker::Worker(SideBySide& threads, const Options& options, machine:
       all(threads),
       grid{threads.grid_.program,
            threads.grid_.shape,
-           options,
+           with_observer(options),
            threads.grid_.global,
            threads.grid_.constants,
            machine::Region(threads.grid_.parameters.save()),
            flight} {
   grid.parallel = this;
+}
+
+// Who looks on is told when the round counts.
+Options SideBySide::Worker::with_observer(Options options) {
+  if (all.grid_.options.observers.empty()) return options;
+  options.observers.push_back({[this](const machine::Event& event) {
+    if (++told > kMostEvents) return all.give_up("they do more than is remembered for who looks on");
+    now.events.push_back(event);
+    shift(now.events.back(), -begun);
+  }});
+  return options;
 }
 
 bool SideBySide::Worker::goes_on(uint64_t time) const {
@@ -179,6 +207,8 @@ std::array<uint32_t, 3> SideBySide::first_of(size_t cluster) const {
 bool SideBySide::run_cluster(Worker& worker, size_t number) {
   Cluster cluster(worker.grid, first_of(number));
   cluster.number = static_cast<uint32_t>(number);
+  Said& said = worker.now = {number, {Notes(grid_.options.strict), {}}, {}, {}, 0};
+  const LossesApart::Here apart(said.lost);
   worker.begun = worker.flight.time();
   worker.look_at = kLong;
   if (cluster.run(false) != Cluster::Standing::ended) return false;
@@ -188,7 +218,11 @@ bool SideBySide::run_cluster(Worker& worker, size_t number) {
     add(worker.result.footprint, *cta);
   }
   worker.grid.last_end = worker.flight.time();
-  journals_[number - round_.begin] = std::move(cluster.journal);
+  said.journal = std::move(cluster.journal);
+  said.instructions = worker.flight.time() - worker.begun;
+  if (!said.journal.notes.all().empty() || !said.journal.printed.empty() || !said.lost.empty() ||
+      !grid_.options.observers.empty())
+    worker.said.push_back(std::move(said));
   return true;
 }
 
@@ -214,15 +248,17 @@ bool SideBySide::run_round(Round round) {
   // Before any helper may see that it begins.
   for (const auto& claims : claims_) claims->clear();
   met_ = {};
-  for (const auto& worker : workers_) worker->result = {};
+  for (const auto& worker : workers_) {
+    worker->result = {};
+    worker->said.clear();
+    worker->told = 0;
+  }
   {
     const std::scoped_lock lock(mutex_);
     round_ = round;
     next_ = round.begin;
     ended_ = round.begin;
     given_up_ = false;
-    journals_.clear();
-    for (size_t i = round.begin; i < round.end; ++i) journals_.push_back({Notes(grid_.options.strict), {}});
     ++rounds_;
     at_work_ = helpers_.size() + 1;
   }
@@ -248,27 +284,55 @@ bool SideBySide::run_round(Round round) {
   return run_round(round);
 }
 
+// In the order of the grid.
+void SideBySide::tell_all() {
+  std::vector<Said*> all;
+  for (const auto& worker : workers_)
+    for (Said& said : worker->said) all.push_back(&said);
+  std::sort(all.begin(), all.end(), [](const Said* a, const Said* b) { return a->cluster < b->cluster; });
+  for (Said* said : all) tell(*said);
+}
+
+// As if the cluster ran now.
+void SideBySide::tell(Said& said) {
+  grid_.notes.add(said.journal.notes);
+  if (!said.journal.printed.empty()) grid_.options.print(said.journal.printed);
+  said.lost.add();
+  for (machine::Event& event : said.events) {
+    shift(event, grid_.flight.time());
+    for (const machine::Observer& observer : grid_.options.observers)
+      if (observer.steps) observer.tell(event);
+  }
+  if (!grid_.options.observers.empty()) grid_.flight.pass(said.instructions);
+}
+
+// Clusters of the round behind one.
+size_t SideBySide::next_size(Round done) const {
+  const size_t clusters = done.end - done.begin;
+  const size_t by_pages = clusters * kMostPages / std::max<size_t>(before_.pages(), 1);
+  const size_t most = grid_.options.observers.empty() ? kMostClusters : kMostWatched * threads_;
+  return std::max<size_t>(std::min({clusters * kGrowth, by_pages, most}), threads_);
+}
+
 // What a round has done counts.
 void SideBySide::keep(Round round, RunResult& result) {
-  for (const Journal& journal : journals_) {
-    grid_.notes.add(journal.notes);
-    if (!journal.printed.empty()) grid_.options.print(journal.printed);
-  }
+  uint64_t instructions = grid_.flight.time();
+  tell_all();
   for (const auto& worker : workers_) {
     result.lane_instructions += worker->result.lane_instructions;
     result.warp_instructions += worker->result.warp_instructions;
     merge(result.footprint, worker->result.footprint);
-    grid_.flight.pass(worker->result.warp_instructions);
+    instructions += worker->result.warp_instructions;
   }
+  grid_.flight.pass(instructions - grid_.flight.time());  // of those that said nothing too
   if (round.begin == 0) machine::Claims::learn(claims_, before_);
-  before_.forget();
 }
 
 RunResult SideBySide::run() {
   RunResult result;
   const size_t all = grid_.ctas() / ctas_;
   size_t done = 0;
-  for (size_t size = threads_; done < all; size = std::min(size * kGrowth, kMostClusters)) {
+  for (size_t size = threads_; done < all;) {
     const size_t end = all - done <= size ? all : done + size;
     const Round round{done, end, std::clamp<size_t>((end - done) / (kPieces * threads_), 1, kMostTogether)};
     if (!run_round(round)) {
@@ -277,6 +341,8 @@ RunResult SideBySide::run() {
       break;
     }
     keep(round, result);
+    size = next_size(round);
+    before_.forget();
     done = end;
     if (done == all && grid_.shown != grid_.ctas() && grid_.options.progress)
       grid_.options.progress({grid_.show(grid_.ctas()), grid_.ctas(), 0});

@@ -9,6 +9,7 @@
 
 #include "model/run/cluster.h"
 #include "model/run/parallel/parallel.h"
+#include "model/run/watch/losses.h"
 
 namespace bitwell::run {
 
@@ -31,16 +32,28 @@ class SideBySide {
   RunResult run();
 
  private:
+  // What a cluster has said, apart from all others.
+  struct Said {
+    size_t cluster = 0;
+    Journal journal{Notes(false), {}};
+    LossesApart lost{};
+    std::vector<machine::Event> events{};  // their times from its start on
+    uint64_t instructions = 0;             // of warps
+  };
   // A host thread, and what it has done in this round.
   struct Worker : Parallel {
     Worker(SideBySide& threads, const Options& options, machine::Claims& of_launch);
     bool goes_on(uint64_t time) const override;
+    Options with_observer(Options options);
     SideBySide& all;
     Flight flight;
     Grid grid;
     RunResult result;
     bool own = false;              // the launch's own thread, which tells of progress
     uint64_t begun = 0;            // its cluster
+    std::vector<Said> said;        // by those of its clusters that said anything
+    Said now;                      // by the one that runs
+    size_t told = 0;               // events of this round
     mutable uint64_t look_at = 0;  // so late in it, threads look whether they have met
   };
   struct Round {
@@ -55,6 +68,9 @@ class SideBySide {
   bool run_cluster(Worker& worker, size_t number);
   bool run_round(Round round);
   void keep(Round round, RunResult& result);
+  void tell_all();
+  void tell(Said& said);
+  size_t next_size(Round done) const;
   void give_up(const std::string& why);
   void look();
   void look_if_all_stand();
@@ -69,7 +85,6 @@ class SideBySide {
   std::array<std::mutex, Parallel::kLocks> locks_;
   std::vector<std::unique_ptr<machine::Claims>> claims_;  // as workers_
   std::vector<std::unique_ptr<Worker>> workers_;
-  std::vector<Journal> journals_;  // of the round's clusters
   Round round_;
   // Apart from each other in the host's caches: threads look at the last one all the time.
   static constexpr size_t kLine = 64;

@@ -4,6 +4,35 @@
 #include <cmath>
 
 namespace bitwell::run {
+namespace {
+
+// A host thread runs one cluster at a time. Not in what an instruction gets: matrix products of three
+// families count, and know of no cluster.
+thread_local LossesApart* lost_apart = nullptr;
+
+void add(Loss& to, const Loss& loss) {
+  const uint64_t count = to.count + loss.count;
+  const int bits = std::max(to.bits, loss.bits);
+  if (to.count == 0) to = loss;
+  to.count = count;
+  to.bits = bits;
+}
+
+}  // namespace
+
+LossesApart::Here::Here(LossesApart& all) { lost_apart = &all; }
+LossesApart::Here::~Here() { lost_apart = nullptr; }
+
+Losses& LossesApart::of(Losses& launch) { return lost_apart == nullptr ? launch : lost_apart->all_[&launch]; }
+
+void LossesApart::add() const {
+  for (const auto& [to, seen] : all_) {
+    to->results += seen.results;
+    run::add(to->overflowed, seen.overflowed);
+    run::add(to->absorbed, seen.absorbed);
+    run::add(to->shortened, seen.shortened);
+  }
+}
 
 int lost_bits(float one, float other, float result, bool brain) {
   const float smaller = std::fabs(one) < std::fabs(other) ? one : other;

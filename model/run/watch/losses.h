@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "model/machine/failure.h"
@@ -38,6 +39,29 @@ struct Losses {
   // gives for an accumulator of 0.
   Loss absorbed;
   Loss shortened;  // of a sum: the smaller term lost more bits than the bound
+};
+
+// What one cluster lost while it runs beside others: its launch's counts are made of its clusters', in the
+// order of their start.
+class LossesApart {
+ public:
+  // Adds what it has to the launch's.
+  void add() const;
+  bool empty() const { return all_.empty(); }
+
+  // Until the end of its life what the host thread's cluster loses is kept apart.
+  class Here {
+   public:
+    explicit Here(LossesApart& all);
+    ~Here();
+    Here(const Here&) = delete;
+    Here& operator=(const Here&) = delete;
+  };
+  // Where the host thread counts what is lost of an instruction: there itself, or apart.
+  static Losses& of(Losses& launch);
+
+ private:
+  std::unordered_map<Losses*, Losses> all_;
 };
 
 // A sum's terms as the result's format alone holds them, and their sum: how many bits of the smaller term,

@@ -68,7 +68,8 @@ void MatrixLosses::judge(const isa::MatrixSums& sums, size_t row, size_t column,
   const size_t at = row * sums.b.columns + column;
   const float before = value_of(sums.before[at]);
   if (!std::isfinite(before)) return;
-  ++seen_.results;
+  Losses& seen = LossesApart::of(seen_);
+  ++seen.results;
   const float after = value_of(sums.after[at]);
   const auto count = [&](Loss& loss) {
     if (loss.count++ != 0) return;
@@ -78,14 +79,14 @@ void MatrixLosses::judge(const isa::MatrixSums& sums, size_t row, size_t column,
     loss.operands = {static_cast<float>(sum), before};
     loss.result = after;
   };
-  if (std::isinf(after)) return count(seen_.overflowed);
+  if (std::isinf(after)) return count(seen.overflowed);
   if (before == 0) return;
   const float term = value_of(alone);
-  if (after == term || (after == before && products(sums, row, column) != 0)) count(seen_.absorbed);
+  if (after == term || (after == before && products(sums, row, column) != 0)) count(seen.absorbed);
   const int bits = bound_ ? lost_bits(term, before, after, false) : 0;
   if (!bound_ || bits <= *bound_) return;
-  count(seen_.shortened);
-  seen_.shortened.bits = std::max(seen_.shortened.bits, bits);
+  count(seen.shortened);
+  seen.shortened.bits = std::max(seen.shortened.bits, bits);
 }
 
 }  // namespace bitwell::run

@@ -85,6 +85,7 @@ Row row_at(Context& context, uint32_t offset) {
 void look(const Watched& w, const std::array<Row, kOperands>& rows, const Row& result, Context& context,
           uint32_t lanes) {
   const size_t count = operand_count(w.seen.form);
+  Losses& seen = LossesApart::of(w.seen);
   for (; lanes != 0; lanes &= lanes - 1) {
     const int lane = __builtin_ctz(lanes);
     for (size_t which = 0; which < (w.packed ? 2 : 1); ++which) {
@@ -93,7 +94,7 @@ void look(const Watched& w, const std::array<Row, kOperands>& rows, const Row& r
         v[i] = w.seen.form == Form::conversion ? rows[w.packed ? 1 - which : 0].whole(lane)
                                                : rows[i].half(w, lane, which);
       if (!std::all_of(v, v + count, [](float f) { return std::isfinite(f); })) continue;
-      ++w.seen.results;
+      ++seen.results;
       const float out = result.half(w, lane, which);
       const auto lost = [&](Loss& loss) {
         if (loss.count++ != 0) return;
@@ -101,17 +102,17 @@ void look(const Watched& w, const std::array<Row, kOperands>& rows, const Row& r
         loss.operands.assign(v, v + count);
         loss.result = out;
       };
-      if (std::isinf(out)) lost(w.seen.overflowed);
+      if (std::isinf(out)) lost(seen.overflowed);
       const auto sum = terms(w.seen.form, v);
       if (!sum || !w.unbounded || !std::isfinite(out)) continue;
       const auto [x, y] = *sum;
       const float larger = std::fabs(x) > std::fabs(y) ? x : y;
       if (x != 0 && y != 0 && std::fabs(x) != std::fabs(y) && out == rounded(larger, w.brain))
-        lost(w.seen.absorbed);
+        lost(seen.absorbed);
       const int bits = w.bound ? lost_bits(rounded(x, w.brain), rounded(y, w.brain), out, w.brain) : 0;
       if (!w.bound || bits <= *w.bound) continue;
-      lost(w.seen.shortened);
-      w.seen.shortened.bits = std::max(w.seen.shortened.bits, bits);
+      lost(seen.shortened);
+      seen.shortened.bits = std::max(seen.shortened.bits, bits);
     }
   }
 }

@@ -5,6 +5,9 @@
 #include <algorithm>
 
 #include "../kernel.h"
+#include "model/isa/compile/compile.h"
+#include "model/ptx/parse.h"
+#include "model/run/watch/numeric.h"
 
 namespace bitwell::run {
 namespace {
@@ -272,6 +275,95 @@ TEST(SideBySide, NotesAreCounted) {
   EXPECT_EQ(end.host.why_not_all, "");
   EXPECT_NE(end.notes.find("CTA (0,0,0)"), std::string::npos) << end.notes;
   EXPECT_NE(end.notes.find(" " + std::to_string(31 * kCtas) + "\n"), std::string::npos) << end.notes;
+}
+
+std::string text_of(const machine::Event& event) {
+  std::string out = "cluster " + machine::triple(event.first_cta);
+  const auto add = [&](const auto&... words) { ((out += " ", out += words), ...); };
+  const auto number = [](uint64_t n) { return std::to_string(n); };
+  if (const auto* turn = std::get_if<machine::Turn>(&event.what)) {
+    add(machine::triple(turn->cta), number(turn->begin), number(turn->end), turn->instruction);
+  } else if (const auto* step = std::get_if<machine::OperationStep>(&event.what)) {
+    add(machine::triple(step->cta), number(step->time), number(step->id), step->state);
+  } else {
+    const auto& over = std::get<machine::PhaseOver>(event.what);
+    add(machine::triple(over.cta), number(over.time), over.barrier);
+  }
+  return out + "\n";
+}
+
+// Each copies 16 bytes of its own there and back.
+test::Kernel there_and_back() {
+  test::Kernel k = kernel(
+      "mul.wide.u32 %a2, %r0, 16;\nadd.u64 %a2, %a2, %a0;\nmov.u32 %r3, staged;\nmov.u32 %r4, %tid.x;\n"
+      "setp.ne.u32 %p1, %r4, 0;\n@%p1 bra end;\nmov.u32 %r5, barrier;\nmbarrier.init.shared.b64 [%r5], 1;\n"
+      "mbarrier.arrive.expect_tx.shared.b64 _, [%r5], 16;\n"
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r3], [%a2], 16, [%r5];\n"
+      "wait: mbarrier.try_wait.parity.shared.b64 %p2, [%r5], 0;\n@!%p2 bra wait;\n"
+      "cp.async.bulk.global.shared::cta.bulk_group [%a2], [%r3], 16;\ncp.async.bulk.commit_group;\n"
+      "cp.async.bulk.wait_group 0;\nend:\n");
+  k.shared += ".shared .align 16 .b8 staged[16];\n";
+  return k;
+}
+
+// Turns, operations and phases, at the same times, in the same order: also of a round that does not count.
+TEST(SideBySide, WhoLooksOnIsToldTheSame) {
+  test::Kernel meet = there_and_back();
+  meet.start += "setp.eq.u32 %p3, %r0, 90;\n@%p3 st.global.u32 [%a0], %r0;\n";
+  for (const test::Kernel& of : {there_and_back(), meet}) {
+    const bool all = of.start == there_and_back().start;
+    std::vector<std::string> told;
+    for (const unsigned threads : {1U, 2U, 7U, 16U}) {
+      test::Kernel k = of;
+      std::string& now = told.emplace_back();
+      k.options.observers.push_back({[&](const machine::Event& event) { now += text_of(event); }});
+      const End end = ended(k, threads);
+      EXPECT_TRUE(now == told.front()) << threads << " threads";
+      if (all) {
+        EXPECT_EQ(end.host.clusters, threads == 1 ? 0U : kCtas) << end.host.why_not_all;
+      }
+    }
+    EXPECT_NE(told.front().find("cluster (95,0,0)"), std::string::npos);
+    EXPECT_NE(told.front().find("cp.async.bulk"), std::string::npos);
+    EXPECT_NE(told.front().find("'barrier'"), std::string::npos);
+  }
+}
+
+// Who wants every access is told in order.
+TEST(SideBySide, WhoWantsAccessesIsToldInOrder) {
+  test::Kernel k = kernel(kTwice);
+  uint64_t accesses = 0;
+  k.options.observers.push_back(
+      {[&](const machine::Event& event) { accesses += std::holds_alternative<machine::Access>(event.what); },
+       true,
+       {},
+       false});
+  const End end = ended(k, 7);
+  EXPECT_EQ(end.host.why_not_all, "every access is watched, in order");
+  EXPECT_EQ(accesses, 3U * kCtas);  // the parameter, the word read and written
+}
+
+// The sixth is the first in the order of the grid that overflows: 65504 + 8192 + 8 times its number.
+TEST(SideBySide, LossesAreThoseOfTheGridsOrder) {
+  test::Kernel k = kernel(
+      "setp.lt.u32 %p1, %r0, 5;\n@%p1 bra own;\nadd.u32 %r3, %r0, 0x7000;\ncvt.u16.u32 %h0, %r3;\n"
+      "mov.b16 %h1, 0x7BFF;\nadd.f16 %h2, %h1, %h0;\nown: " +
+      kTwice);
+  k.module.clear();
+  for (const unsigned threads : {1U, 2U, 7U, 16U}) {
+    const auto program = std::make_shared<isa::Program>(isa::compile(ptx::parse(k.text()), "k"));
+    const NumericWatch watch(*program);
+    launch::Launch l = k.launch();
+    k.options.threads = threads;
+    const RunResult result = test::run_ptx(std::make_shared<const isa::Module>(program), l, k.options);
+    EXPECT_EQ(result.host.clusters, threads == 1 ? 0U : kCtas) << result.host.why_not_all;
+    const std::vector<Losses> losses = watch.losses();
+    ASSERT_EQ(losses.size(), 1U);
+    EXPECT_EQ(losses[0].results, 32U * (kCtas - 5));
+    EXPECT_EQ(losses[0].overflowed.count, 32U * (kCtas - 5));
+    EXPECT_EQ(losses[0].overflowed.first.cta, (std::array<uint32_t, 3>{5, 0, 0}));
+    EXPECT_EQ(losses[0].overflowed.operands, (std::vector<float>{65504, 8192 + 5 * 8}));
+  }
 }
 
 // What a callback throws ends the launch, and nothing is run again.
