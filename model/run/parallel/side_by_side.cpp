@@ -1,5 +1,7 @@
 #include "model/run/parallel/side_by_side.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <chrono>
 #include <system_error>
@@ -8,9 +10,9 @@
 namespace bitwell::run {
 namespace {
 
-// Warp instructions, about two milliseconds, after which other threads are called: to start one takes some
-// twenty microseconds.
-constexpr uint64_t kShort = uint64_t{1} << 16;
+// Warp instructions after which other threads are called, and nanoseconds of processor time, whatever comes
+// first: to start one takes some twenty microseconds. An instruction may be a copy or a matrix product.
+constexpr uint64_t kShort = uint64_t{1} << 16, kShortTime = 2'000'000;
 // A round has so many times the clusters of the one before: the first ones show soon whether it goes at all,
 // the later ones end seldom, as then some threads have nothing to do.
 constexpr size_t kGrowth = 4, kMostClusters = size_t{1} << 16;
@@ -33,6 +35,13 @@ Options of_worker(const Options& options) {
   if (out.print) out.print = [](std::string_view) {};  // its journal has it
   out.observers.clear();
   return out;
+}
+
+// That the calling thread has taken, in nanoseconds.
+uint64_t processor_time() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
 // By `instructions` later.
@@ -74,6 +83,8 @@ Options SideBySide::Worker::with_observer(Options options) {
 }
 
 bool SideBySide::Worker::goes_on(uint64_t time) const {
+  if (own && !all.called_) [[unlikely]]
+    if (processor_time() - all.begun_ >= kShortTime) all.call_helpers();
   if (time - begun >= look_at) [[unlikely]] {
     look_at *= 2;
     all.looking_ = true;
@@ -88,6 +99,7 @@ SideBySide::SideBySide(Grid& grid, unsigned threads, const Unordered& unordered)
       threads_(threads),
       unordered_(unordered),
       ctas_(grid.shape.ctas_a_cluster()),
+      begun_(processor_time()),
       before_(grid.global) {
   add_worker();
   workers_.front()->own = true;
@@ -113,6 +125,7 @@ void SideBySide::add_worker() {
 
 // By the launch's own thread, in the middle of a round.
 void SideBySide::call_helpers() {
+  if (std::exchange(called_, true)) return;
   const size_t all = grid_.ctas() / ctas_;
   const size_t most = std::min<size_t>(threads_, all);
   const std::scoped_lock lock(mutex_);

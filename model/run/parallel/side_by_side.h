@@ -49,7 +49,7 @@ class SideBySide {
     Flight flight;
     Grid grid;
     RunResult result;
-    bool own = false;              // the launch's own thread, which tells of progress
+    bool own = false;              // the launch's own thread, which tells of progress and calls the others
     uint64_t begun = 0;            // its cluster
     std::vector<Said> said;        // by those of its clusters that said anything
     Said now;                      // by the one that runs
@@ -80,7 +80,9 @@ class SideBySide {
   Grid& grid_;
   const unsigned threads_;
   const Unordered& unordered_;
-  const size_t ctas_;  // of a cluster
+  const size_t ctas_;     // of a cluster
+  const uint64_t begun_;  // processor time of the launch's own thread
+  bool called_ = false;   // the other threads
   machine::Before before_;
   std::array<std::mutex, Parallel::kLocks> locks_;
   std::vector<std::unique_ptr<machine::Claims>> claims_;  // as workers_

@@ -433,6 +433,24 @@ TEST(SideBySide, WhatIsReadTooEarlyHoldsNobodyUp) {
   expect_in_order(end, "clusters share bytes of 'words' that one of them changes");
 }
 
+// Nor does a launch of few instructions wait for them that copies megabytes.
+TEST(SideBySide, FewInstructionsMayTakeLong) {
+  test::Kernel k = kernel(
+      "mov.u32 %r3, staged;\nmov.u32 %r4, %tid.x;\nsetp.ne.u32 %p1, %r4, 0;\n@%p1 bra end;\n"
+      "mov.u32 %r5, barrier;\nmbarrier.init.shared.b64 [%r5], 1;\nmov.u32 %r6, 0;\n"
+      "again: mbarrier.arrive.expect_tx.shared.b64 _, [%r5], 8192;\n"
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r3], [%a0], 8192, [%r5];\n"
+      "wait: mbarrier.try_wait.parity.shared.b64 %p2, [%r5], %r6;\n@!%p2 bra wait;\nxor.b32 %r6, %r6, 1;\n"
+      "add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p0, %r1, 800;\n@%p0 bra again;\nend:\n");
+  k.start = "ld.param.u64 %a0, [words];\nmov.u32 %r1, 0;\n";
+  k.shared += ".shared .align 128 .b8 staged[8192];\n";
+  k.shape.grid = {8, 1, 1};
+  const End end = ended(k, 2);
+  EXPECT_LT(end.warps, uint64_t{1} << 16);
+  EXPECT_EQ(end.host.threads, 2U);
+  EXPECT_EQ(end.host.clusters, 8U);
+}
+
 // No thread is called for a launch that is over at once.
 TEST(SideBySide, AShortLaunchHasOneThread) {
   test::Kernel k = kernel(kTwice);
