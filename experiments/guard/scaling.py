@@ -2,10 +2,13 @@
 """How much faster is one launch on several host threads?
 
     experiments/guard/scaling.py BITWELL [--threads 1,2,4,8,16] [--runs N] [--scale N] [--only WORD] [--csv FILE]
+        [--schedules lazy,eager,...] [--ceiling]
 
 Each launch of launches.py, N times as many CTAs, by 1, 2, 4, ... host threads: seconds of a clock on the wall (of the launch
 alone, as bitwell says them; the best of so many runs), how many times as fast as by one thread, and the efficiency. The
-digest of the outputs is compared. Needs nvcc, or kernels.cu as PTX (--ptx), and the release build's kernels.
+digest of the outputs is compared, under each schedule. `--ceiling`: how many times as fast so many processes are that
+share nothing, each by one thread: what the machine gives, of which cores may be halves of cores, and slower together.
+Needs nvcc, or kernels.cu as PTX (--ptx), and the release build's kernels.
 """
 import argparse
 import csv
@@ -32,6 +35,35 @@ def outputs(launch, folder):
     return files
 
 
+def ceiling(bitwell, file, options, count):
+    """How many times what one process does in a second, so many at once do."""
+    def seconds(processes):
+        command = [bitwell, "run", file, "--threads", "1", *options]
+        running = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+                   for _ in range(processes)]
+        return [sum(float(s) for s in SECONDS.findall(p.communicate()[0])) for p in running]
+    return seconds(1)[0] * sum(1 / s for s in seconds(count))
+
+
+def measured(bitwell, file, options, files, runs):
+    """The best of so many runs in seconds, why not all clusters ran side by side, and each run's words and outputs."""
+    best, why, ends = None, "", set()
+    for _ in range(runs):
+        done = subprocess.run([bitwell, "run", file, *options], capture_output=True, text=True)
+        if done.returncode not in (0, 1 if "--races" in options else 0):
+            sys.exit(f"scaling: {file} ended with {done.returncode}: {done.stderr.strip()}")
+        took = [float(s) for s in SECONDS.findall(done.stdout)]
+        if not took:
+            sys.exit(f"scaling: {file}: no line says how long the launch took: {done.stdout}")
+        best = sum(took) if best is None else min(best, sum(took))
+        told = done.stdout.splitlines()
+        why = next((line.strip() for line in told if " ran side by side" in line), "")
+        ends.add((SECONDS.sub("", "".join(line for line in told if " ran side by side" not in line)),
+                  "".join(line for line in done.stderr.splitlines() if "no faster than" not in line),
+                  *(hashlib.sha256(Path(f).read_bytes()).hexdigest() for f in files)))
+    return best, why, ends
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bitwell")
@@ -41,6 +73,8 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--ptx", help="kernels.cu as PTX, where there is no nvcc")
     parser.add_argument("--csv", type=Path)
+    parser.add_argument("--schedules", default="lazy")
+    parser.add_argument("--ceiling", action="store_true")
     asked = parser.parse_args()
     counts = [int(n) for n in asked.threads.split(",")]
     rows, same = [], True
@@ -52,30 +86,22 @@ def main():
                 continue
             files = outputs(subject.launch, folder)
             file = launches.written(subject, folder)
-            first, digests, line = None, set(), f"{subject.name:22}"
-            for count in counts:
-                best = None
-                for _ in range(asked.runs):
-                    done = subprocess.run([asked.bitwell, "run", file, "--threads", str(count), *subject.options],
-                                          capture_output=True, text=True)
-                    if done.returncode not in (0, 1 if "--races" in subject.options else 0):
-                        sys.exit(f"scaling: {file} ended with {done.returncode}: {done.stderr.strip()}")
-                    took = [float(s) for s in SECONDS.findall(done.stdout)]
-                    if not took:
-                        sys.exit(f"scaling: {file}: no line says how long the launch took: {done.stdout}")
-                    best = sum(took) if best is None else min(best, sum(took))
-                    said = "".join(line for line in done.stderr.splitlines() if "no faster than" not in line)
-                    told = done.stdout.splitlines()
-                    why = next((line.strip() for line in told if " ran side by side" in line), "")
-                    words = SECONDS.sub("", "".join(line for line in told if " ran side by side" not in line)) + said + "".join(hashlib.sha256(Path(f).read_bytes()).hexdigest()
-                                                                for f in files)
-                    digests.add(words)
-                first = first or best
-                reason = f"  {why}" if why else ""
-                line += f"{best:8.2f}{first / best:5.1f}x{100 * first / best / count * counts[0]:4.0f}%".rjust(20)
-                rows.append([subject.name, asked.scale, count, f"{best:.3f}", f"{first / best:.2f}"])
-            same = same and len(digests) == 1
-            print(line + ("" if len(digests) == 1 else "  OTHER BITS OR WORDS") + reason, flush=True)
+            for schedule in asked.schedules.split(","):
+                options = [*subject.options, *([] if schedule == "lazy" else ["--schedule", schedule])]
+                name = subject.name + ("" if schedule == "lazy" else f", {schedule}")
+                first, ends, line = None, set(), f"{name:22}"
+                for count in counts:
+                    best, why, end = measured(asked.bitwell, file, [*options, "--threads", str(count)], files, asked.runs)
+                    ends |= end
+                    first = first or best
+                    line += f"{best:8.2f}{first / best:5.1f}x{100 * first / best / count * counts[0]:4.0f}%".rjust(20)
+                    rows.append([name, asked.scale, count, f"{best:.3f}", f"{first / best:.2f}"])
+                if asked.ceiling:
+                    most = ceiling(asked.bitwell, file, options, counts[-1])
+                    line += f"  of {most:.1f}x"
+                    rows.append([name + ", processes", asked.scale, counts[-1], "", f"{most:.2f}"])
+                same = same and len(ends) == 1
+                print(line + ("" if len(ends) == 1 else "  OTHER BITS OR WORDS") + (f"  {why}" if why else ""), flush=True)
     if asked.csv:
         with asked.csv.open("w", newline="") as to:
             csv.writer(to, lineterminator="\n").writerows([["launch", "scale", "threads", "seconds", "times"], *rows])
