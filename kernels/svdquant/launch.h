@@ -23,12 +23,14 @@ enum class Tiles { single, fixed };
 // rows of y for the first one's.
 enum class Mistake { none, phase, frozen, whole_up, rank };
 
+// Main steps for each LoRA step among them.
+constexpr int lora_every(int main, int lora) { return lora > 0 && main / lora > 1 ? main / lora : 1; }
 // How many of `lora` LoRA steps have been issued once `done` of `main` steps have: one after every (main / lora)th, those that are
 // left behind the last.
 constexpr int lora_after(Order order, int done, int main, int lora) {
   if (done == main) return lora;
   if (order == Order::serial) return 0;
-  const int every = main / lora > 1 ? main / lora : 1;
+  const int every = lora_every(main, lora);
   return done / every < lora ? done / every : lora;
 }
 

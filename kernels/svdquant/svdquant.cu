@@ -143,9 +143,10 @@ struct Multiplier {
   // Sums of the tile.
   __device__ uint32_t sums() const { return tensor + tile % kAccumulators * kV.sum_columns(); }
 
-  __device__ void main_step(int step) {
+  // Step `s` of a stage of the tile.
+  __device__ void main_step(int stage, int s) {
     change(false);
-    const int i = tile * nvfp4::up(p.k, nvfp4::kTileK) + step / kSteps, s = step % kSteps;
+    const int i = tile * nvfp4::up(p.k, nvfp4::kTileK) + stage, step = stage * kSteps + s;
     if (s == 0) shared.ring.wait(i);
     const bool accumulate = kV.mistake == Mistake::frozen ? s != 0 : step != 0;
     shared.ring.multiply(i, s, sums(), tensor + kV.scale_column(), 0, accumulate);
@@ -184,17 +185,29 @@ struct Multiplier {
   }
   __device__ void run() {
     const int tiles = Walk(p).count(), main = p.k / nvfp4::kStep, lora = p.rank / kRankStep;
+    // lora_after() without its divisions, which the thread that multiplies would wait for at each step.
+    const int every = lora_every(main, lora);
 #pragma unroll 1
     for (; tile < tiles; ++tile) {
       wait_for_room();
       lora_last = false;
-      int next = 0;
+      int next = 0, due = 0, left = every;
 #pragma unroll 1
-      for (int step = 0; step < main; ++step) {
-        main_step(step);
-        const int until = lora_after(kV.order, step + 1, main, lora);
+      for (int stage = 0; stage * kSteps < main; ++stage) {
+        // Unrolled, so that where the ring stands is worked out once a stage: the tensor core waits for this thread.
+#pragma unroll
+        for (int s = 0; s < kSteps; ++s) {
+          const int step = stage * kSteps + s;
+          if (step >= main) break;
+          main_step(stage, s);
+          if (kV.order != Order::serial && --left == 0) {
+            left = every;
+            if (due < lora) ++due;
+          }
+          const int until = step + 1 == main ? lora : due;
 #pragma unroll 1
-        for (; next < until; ++next) lora_step(next);
+          for (; next < until; ++next) lora_step(next);
+        }
       }
       ptx::tcgen05_commit<kCtas>(shared.done(tile));
     }
@@ -210,22 +223,45 @@ __device__ uint16_t code(float v) {
   return __half_as_ushort(__float2half_rn(v));
 }
 
+__device__ float made(float sum, float lora, uint16_t scale, uint16_t bias) {
+  const float y = ptx::fma_rn_f32(sum, value(scale), value(bias));
+  return kV.definition == Definition::apart ? y + lora : y;
+}
+// Eight columns at a time, where they lie so.
+__device__ void store_wide(const Problem& p, size_t row, int n, const float (&sum)[kColumns], const float (&lora)[kColumns]) {
+  for (int i = 0; i < kColumns; i += 8) {
+    const uint4 scales = *reinterpret_cast<const uint4*>(p.wcscale + n + i), biases = *reinterpret_cast<const uint4*>(p.bias + n + i);
+    const uint32_t s[4] = {scales.x, scales.y, scales.z, scales.w}, b[4] = {biases.x, biases.y, biases.z, biases.w};
+    uint32_t y[4];
+    for (int j = 0; j < 4; ++j) {
+      const auto half = [&](int h) {
+        const auto of = [&](uint32_t pair) { return static_cast<uint16_t>(pair >> (16 * h)); };
+        return static_cast<uint32_t>(code(made(sum[i + 2 * j + h], lora[i + 2 * j + h], of(s[j]), of(b[j]))));
+      };
+      y[j] = half(0) | half(1) << 16;
+    }
+    *reinterpret_cast<uint4*>(p.y + row * p.n + n + i) = make_uint4(y[0], y[1], y[2], y[3]);
+  }
+}
 // Of a tile, by four warps, a thread a row.
 __device__ void store(const Problem& p, const Place& at, uint32_t sums) {
   const uint32_t lanes = sums + (threadIdx.x / 32 * 32 << 16);
   const int row = at.x * nvfp4::kRows + static_cast<int>(threadIdx.x);
+  const auto whole = [](const void* at) { return reinterpret_cast<uintptr_t>(at) % 16 == 0; };
+  const bool wide = p.n % 8 == 0 && whole(p.wcscale) && whole(p.bias) && whole(p.y);
   for (int column = 0; column < kTileN; column += kColumns) {
-    float sum[kColumns], lora[kColumns];
+    float sum[kColumns], lora[kColumns] = {};
     ptx::tcgen05_ld_32x32b_x16(sum, lanes + column);
     if constexpr (kV.definition == Definition::apart) ptx::tcgen05_ld_32x32b_x16(lora, lanes + kV.lora_column() + column);
     ptx::tcgen05_wait_ld();
-    for (int i = 0; i < kColumns; ++i) {
-      const int n = at.y * kTileN + column + i;
-      if (row >= p.m || n >= p.n) continue;
-      float y = ptx::fma_rn_f32(sum[i], value(p.wcscale[n]), value(p.bias[n]));
-      if constexpr (kV.definition == Definition::apart) y += lora[i];
-      p.y[static_cast<size_t>(row) * p.n + n] = code(y);
+    const int first = at.y * kTileN + column;
+    if (row >= p.m) continue;
+    if (wide && first + kColumns <= p.n) {
+      store_wide(p, static_cast<size_t>(row), first, sum, lora);
+      continue;
     }
+    for (int i = 0; i < kColumns && first + i < p.n; ++i)
+      p.y[static_cast<size_t>(row) * p.n + first + i] = code(made(sum[i], lora[i], p.wcscale[first + i], p.bias[first + i]));
   }
 }
 
