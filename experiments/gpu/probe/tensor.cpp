@@ -31,19 +31,22 @@ constexpr Wgmma kWgmma[] = {{"bf16", "f32.bf16.bf16", 16, ", 1, 1, 0, 0", false}
                             {"e4m3", "f32.e4m3.e4m3", 32, ", 1, 1", false},
                             {"s8", "s32.s8.s8", 32, "", false}};
 
-// `groups` of `each` products in a pass; behind each group a wait that leaves so many under way.
+constexpr Wgmma kHalf{"f16", "f32.f16.f16", 16, ", 1, 1, 0, 0", false};
+
+// `groups` of `each` products in a pass; behind each group `meanwhile` operations, each of which needs the one
+// before, and a wait that leaves so many groups under way.
 double wgmma(device::Device& device, const Wgmma& w, int n, bool registers, int groups, int each, int leave,
-             uint32_t warpgroups = 1) {
+             uint32_t warpgroups = 1, int meanwhile = 0) {
   Probe p;
   p.warps = 4 * warpgroups;
   p.shared = 96 << 10;
   const int words = w.half ? n / 4 : n / 2;
-  p.declare = fmt::format(".reg .b32 d<{}>, a<4>, x; .reg .b64 left, right; .reg .pred q, one;", words);
+  p.declare = fmt::format(".reg .b32 d<{}>, a<4>, x, y; .reg .b64 left, right; .reg .pred q, one;", words);
   // 128-byte swizzle, 1024 bytes from one eight rows to the next; A's tile, then B's.
   p.before =
       "setp.eq.u32 one, 0, 0; shr.u32 x, t_sh, 4; and.b32 x, x, 0x3FFF; cvt.u64.u32 left, x;"
       "or.b64 left, left, 0x4000004000010000; add.u64 right, left, 512;" +
-      repeat(words, "mov.b32 d#, 0;") + repeat(4, "mov.b32 a#, 0;");
+      repeat(words, "mov.b32 d#, 0;") + repeat(4, "mov.b32 a#, 0;") + "mov.b32 y, t_tid;";
   const std::string shape = fmt::format("m64n{}k{}.{}", n, w.k, w.types);
   std::string tail = w.tail;
   if (registers && tail.size() > 10) tail = ", 1, 1, 0";  // no transposition of A
@@ -52,9 +55,12 @@ double wgmma(device::Device& device, const Wgmma& w, int n, bool registers, int 
   for (int g = 0; g < groups; ++g) {
     p.body += "wgmma.fence.sync.aligned;\n  ";
     for (int i = 0; i < each; ++i) p.body += product;
-    p.body += fmt::format("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned {};\n  ", leave);
+    p.body += "wgmma.commit_group.sync.aligned;\n  " +
+              repeat(meanwhile / 2, "add.u32 y, y, t_zero; xor.b32 y, y, t_tid;\n  ") +
+              fmt::format("wgmma.wait_group.sync.aligned {};\n  ", leave);
   }
-  p.after = "wgmma.wait_group.sync.aligned 0;" + use(words);
+  p.after = "wgmma.wait_group.sync.aligned 0;" + use(words) +
+            "setp.eq.u32 q, y, 0x12345678; @q st.global.u32 [t_in], y;";
   return cycles(device, p) / (groups * each);
 }
 
@@ -118,6 +124,16 @@ Rows probe_tensor(device::Device& device) {
       out.push_back({name, shape + ", 16 in a group, two warpgroups, of each",
                      wgmma(device, w, n, registers, 1, 16, 0, 2), "cycles"});
     }
+  // How long a warp stands that issues four: what it does meanwhile begins so much later.
+  for (const uint32_t warpgroups : {1U, 2U})
+    for (const bool registers : {false, true})
+      for (const int n : {128, 256})
+        for (const int meanwhile : {0, 64, 128, 256})
+          out.push_back({registers ? "wgmma f16 RS" : "wgmma f16 SS",
+                         fmt::format("m64n{}k16, 4 in a group, {} dependent operations before the wait, {} "
+                                     "warpgroups",
+                                     n, meanwhile, warpgroups),
+                         4 * wgmma(device, kHalf, n, registers, 1, 4, 0, warpgroups, meanwhile), "cycles"});
   for (size_t i = 1; i < std::size(kWgmma); ++i)
     for (const int n : {16, 64, 128, 256})
       for (const bool registers : {false, true}) {
