@@ -182,6 +182,7 @@ void Clock::took(const run::Took& turn) {
   } else if (turn_line_ != 0) {
     WarpTime& w = *warp_;
     const double end = std::max(now_, w.clock);
+    watch(w, end);
     const bool waited = w.stall_line != 0 && 2 * w.stall > end - turn_begin_;
     now_link_ = path_.add(w.link, now_, waited ? w.stall_line : turn_line_, w.role,
                           waited ? Cause::load : Cause::executes);
@@ -200,6 +201,7 @@ Seen Clock::seen() const {
   out.begins = begins_;
   out.ends = ends_;
   std::sort(out.ends.begin(), out.ends.end());
+  out.loops = loop_bounds();
   const double time = std::max(last_, 1.0);
   const auto n = static_cast<double>(std::max<size_t>(sms_.size(), 1));
   for (const auto& sm : sms_) {

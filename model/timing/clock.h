@@ -3,6 +3,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -32,6 +33,18 @@ struct Asked {
   double read = 0, written = 0;  // bytes
 };
 
+// Of a loop in which no other is but those that wait: cycles from one round to the next. The bounds take all
+// that comes from memory and from other warps to be there in time.
+struct LoopBound {
+  int first = 0, last = 0;  // PTX lines
+  double resource = 0;      // the busiest part of a multiprocessor, for all warps that go round together
+  std::string_view by;      // which part
+  double recurrence = 0;    // a round needs what the one before has made
+  double modelled = 0;      // in the run, on average; 0: no warp went round twice
+  uint64_t times = 0;       // that a warp went round
+  uint32_t warps = 0;       // of a CTA, that go round
+};
+
 struct Seen {
   double cycles = 0;         // until the last of what was looked at ended
   std::vector<double> ends;  // of clusters, ascending
@@ -41,6 +54,7 @@ struct Seen {
   std::map<uint64_t, Asked> asked;                        // by a region's base
   std::map<std::string, uint64_t> without_row;            // instructions, and how often they were executed
   std::array<double, kSources.size()> issue_by_source{};  // issue cycles whose cost is known so
+  std::vector<LoopBound> loops;
 };
 
 class Clock final : public run::Timekeeper {
@@ -49,6 +63,9 @@ class Clock final : public run::Timekeeper {
   Clock(const Device& device, const Extent& extent, std::map<uint64_t, double> from_dram);
   ~Clock() override;
 
+  // PTX lines whose instructions take half as long as the table says: what computes, waits, orders or reads
+  // tensor memory. Before it begins.
+  void shorten(std::set<int> lines) { shortened_ = std::move(lines); }
   // For Options::observers, beside the chooser.
   machine::Observer observer();
   Seen seen() const;
@@ -71,6 +88,7 @@ class Clock final : public run::Timekeeper {
   struct WarpTime;
   struct Operation;
   struct ClusterTime;
+  struct Watched;
   struct Reached {
     machine::AccessKind kind;
     uint32_t lanes;
@@ -81,6 +99,11 @@ class Clock final : public run::Timekeeper {
   bool classify_barrier(std::string_view name, double warps, Info& out) const;
   void join_pairs(const isa::Function& function, std::vector<Info>& out) const;
   void classify(const isa::Program& program, double warps);
+  void watch(const isa::Program& program);
+  void watch(WarpTime& w, double end);
+  double recurrence(const isa::Function& f, const std::vector<Info>& infos,
+                    const std::vector<uint32_t>& ops) const;
+  std::vector<LoopBound> loop_bounds() const;
   std::span<const uint32_t> sources(const Info& info) const;
   std::span<const uint32_t> results(const Info& info) const;
   void begin_launch(const run::Cluster& first);
@@ -126,6 +149,8 @@ class Clock final : public run::Timekeeper {
   int32_t now_link_ = Path::kNone;
   double turn_begin_ = 0;
   int turn_line_ = 0;
+  std::set<int> shortened_;
+  std::unique_ptr<Watched> watched_;
   machine::Memory* global_ = nullptr;
   uint64_t last_base_ = 1, last_end_ = 0;
   double last_part_ = 1;

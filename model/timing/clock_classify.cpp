@@ -210,6 +210,7 @@ void Clock::classify(const isa::Program& program, double warps) {
         next = weak;
     }
   }
+  watch(program);
 }
 
 }  // namespace bitwell::timing

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "model/timing/clock.h"
+#include "model/timing/loops.h"
 #include "model/timing/op_kind.h"
 
 namespace bitwell::timing {
@@ -42,6 +43,8 @@ struct Clock::WarpTime {
   int32_t link = Path::kNone;
   size_t quarter = 0;
   uint32_t rank = 0;
+  uint8_t does = 0;            // has done so far
+  std::vector<double> rounds;  // by loop: when the last ended; -1: none
   std::vector<Row> rows;
   // When it issued products and copies of tensor memory that have not begun, in order.
   std::vector<double> issues;
@@ -76,6 +79,24 @@ struct Clock::ClusterTime {
   uint64_t looks = 0;
   std::vector<WarpTime> warps;
   std::unordered_map<uint64_t, Operation> operations;  // under way
+};
+
+// What is looked at beside the time.
+struct Clock::Watched {
+  struct Round {
+    LoopBound bound;
+    // Of a warp that goes round once: places of its issue, cycles of each pipe, wavefronts at least,
+    // products.
+    double issues = 0;
+    std::array<double, kPipes> pipes{};
+    double port = 0, products = 0;
+    // In the run.
+    uint64_t times = 0, between = 0, warps = 0;
+    double cycles = 0;
+  };
+  std::vector<uint8_t> does;  // by PTX line
+  std::vector<int> mark;      // by PTX line: of the loop whose round it ends, the number from 1 on; or 0
+  std::vector<Round> rounds;
 };
 
 }  // namespace bitwell::timing

@@ -54,7 +54,8 @@ const WarpMmaCost* Device::mma(std::string_view text) const {
 
 double Device::wgmma_interval(uint32_t n, bool from_registers) const {
   // B is read at 128 bytes a cycle, and A with it where that comes from shared memory.
-  return std::max(n / 2.0, from_registers ? value(Key::wgmma_least) : value(Key::wgmma_a) + n / 4.0);
+  return product *
+         std::max(n / 2.0, from_registers ? value(Key::wgmma_least) : value(Key::wgmma_a) + n / 4.0);
 }
 
 double Device::wgmma_latency(uint32_t n, bool from_registers) const {
@@ -88,6 +89,8 @@ TensorMmaCost Device::tensor_mma(uint32_t ctas, uint32_t m, uint32_t n) const {
     out.elsewhere = between(&TensorMmaCost::elsewhere);
     out.latency = between(&TensorMmaCost::latency);
   }
+  out.interval *= product;
+  out.elsewhere *= product;
   if (below->n > n || above->n < n || nearest != std::tuple(false, 0U)) out.source = Source::guess;
   return out;
 }

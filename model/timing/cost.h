@@ -147,6 +147,8 @@ struct Device {
   std::span<const TensorMmaCost> tensors{};
   // Instructions that have no row here cost what they do there, at a guess.
   const Device* like = nullptr;
+  // Products take so much of what the rows say.
+  double product = 1;
 
   const Cost& cost(Key key) const;
   double value(Key key) const { return cost(key).value; }

@@ -76,6 +76,7 @@ uint64_t Launches::begins(const run::Grid& grid) {
       std::make_unique<Clock>(device_, e, number < from_dram_.size() ? from_dram_[number] : FromDram{}));
   if (clock_ != nullptr) before_ += clock_->seen().cycles;
   clock_ = clocks_.back().get();
+  if (number < shortened_.size()) clock_->shorten(shortened_[number]);
   observers_.push_back(clock_->observer());
   launches_.push_back(std::move(l));
   return clock_->begins(grid);

@@ -30,6 +30,8 @@ class Launches : public run::Timekeeper {
   // clusters of the launch are. `from_dram`: by launch; the first behind its end begin with cold caches.
   Launches(const Device& device, uint32_t most, std::vector<FromDram> from_dram);
 
+  // By launch: PTX lines whose instructions take half as long as the table says.
+  void shorten(std::vector<std::set<int>> lines) { shortened_ = std::move(lines); }
   machine::Observer observer();
   // Of the turn under way, in microseconds since the first launch began: when it began, and how far it has
   // come. A launch begins when all of the one before has ended.
@@ -58,6 +60,7 @@ class Launches : public run::Timekeeper {
   const Device& device_;
   uint32_t most_;
   std::vector<FromDram> from_dram_;
+  std::vector<std::set<int>> shortened_;
   std::vector<std::unique_ptr<Clock>> clocks_;
   Clock* clock_ = nullptr;  // of the launch that runs
   double before_ = 0;       // cycles of those that have

@@ -23,8 +23,11 @@ inline constexpr std::string_view kCauses[] = {
     "executes instructions", "waits for its loads",  "copy, latency", "copy, L2", "copy, DRAM",
     "tensor core",           "copy to global memory"};
 
-enum class Role : uint8_t { other, copies, multiplies };
-inline constexpr std::string_view kRoles[] = {"warps", "warps that copy", "warps that multiply"};
+// What a warp is by what it has done so far. Warps that multiply by wgmma or mma.sync have the accumulators
+// themselves.
+enum class Role : uint8_t { other, copies, multiplies, both, reads };
+inline constexpr std::string_view kRoles[] = {"other warps", "warps that copy", "warps that multiply",
+                                              "warps that copy and multiply", "warps that read accumulators"};
 
 class Path {
  public:
