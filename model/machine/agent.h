@@ -34,6 +34,8 @@ struct Task {
   uint32_t m = 0, n = 0;     // of a product; m of tcgen05
   uint32_t ctas = 1;         // that multiply together
   bool a_elsewhere = false;  // than in shared memory: in registers or tensor memory
+  uint64_t lines =
+      0;  // of at most 128 bytes, in which they are fetched or stored: a box's row has one or more
 };
 
 class Agent {

@@ -214,21 +214,29 @@ template <bool Checked>
   counts.at_limit = true;
 }
 
-// As run_ops, one op after the other, each of which is counted by its unit.
+// As run_ops, one op after the other, each of which is counted by its unit; a timekeeper is told of those
+// that compute in registers all at once.
 template <bool Checked>
 [[gnu::noinline]] void Cta::run_counted(Context& context, uint32_t limit, uint32_t& pc, Counts& counts) {
   const int function = context.activation().function;
   const isa::Function& f = grid.program.functions[static_cast<size_t>(function)];
+  Timekeeper* const keeper = grid.options.chooser->timekeeper();
+  const auto last = static_cast<uint32_t>(std::min<size_t>(limit, f.code.size()));
   do {
     const isa::Op& op = f.code[pc];
+    const bool together = keeper != nullptr && op.kind == isa::OpKind::lanes;
     const uint64_t before = counts.instructions;
     const uint64_t lanes = counts.lanes;
     const uint32_t at = pc;
+    uint32_t end = pc + 1;
+    while (together && end < last && f.code[end].kind == isa::OpKind::lanes) ++end;
     counts.at_limit = false;
-    run_ops<Checked>(context, std::min(limit, pc + 1), pc, counts);
-    if (counts.instructions != before) {
+    run_ops<Checked>(context, std::min(limit, end), pc, counts);
+    if (together) {
+      keeper->computed(function, at, pc);
+    } else if (counts.instructions != before) {
       const isa::Line& line = f.lines[static_cast<size_t>(op.line)];
-      ++cluster.counted()->instructions[static_cast<size_t>(line.unit)];
+      if (keeper == nullptr) ++cluster.counted()->instructions[static_cast<size_t>(line.unit)];
       const bool goes_on = grid.options.chooser->executed(
           {op, line, *this, context.warp, function, at, static_cast<uint32_t>(counts.lanes - lanes)});
       if (goes_on && !counts.moved) counts.at_limit = true;

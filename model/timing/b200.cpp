@@ -20,12 +20,13 @@ constexpr Cost kB200Costs[] = {
     {Key::sms, "multiprocessors", 148, 148, 148, Scale::count, Source::published, "NVIDIA"},
     {Key::memory_clock_free_bandwidth, "DRAM, all multiprocessors", 7260, 7000, 7300,
      Scale::gigabytes_a_second, Source::published, kSemi},
-    {Key::l2_bandwidth, "L2, all multiprocessors", 20500, 13300, 29000, Scale::gigabytes_a_second,
+    {Key::l2_bandwidth, "L2, all multiprocessors", 13300, 13300, 29000, Scale::gigabytes_a_second,
      Source::conflict,
-     "FlashGPU-Sim 20.5 TB/s; QuickRunCUDA, B300: 13.3 on the bus, 23.9 with L1, 29 by TMA"},
+     "QuickRunCUDA, B300: 13.3 on the bus, 23.9 with L1, 29 by TMA; FlashGPU-Sim 20.5 TB/s"},
     {Key::few_sms, "of which each takes all that it can", 1, 1, 1, Scale::count, Source::published, kQuick},
-    {Key::few_sms_bandwidth, "L2, one multiprocessor", 196, 122, 241, Scale::gigabytes_a_second,
-     Source::conflict, "QuickRunCUDA, B300: 241 alone, 29 TB/s of 148; SemiAnalysis's mainloops: 122"},
+    // 128 bytes a cycle.
+    {Key::few_sms_bandwidth, "L2, one multiprocessor", 236, 196, 241, Scale::gigabytes_a_second,
+     Source::published, "QuickRunCUDA, B300: 241 alone at 1,920 MHz, 29 TB/s of 148"},
     {Key::l2_bytes, "L2, MB that stay", 126, 60, 130, Scale::count, Source::published, "NVIDIA: 126 MB"},
     {Key::launch, "an empty kernel", 0.77, 0.7, 2.2, Scale::microseconds, Source::guess, kLikeHopper},
     {Key::launch_a_cta, "an empty kernel of 16896 CTAs", 9.1, 7.7, 12, Scale::microseconds, Source::published,
@@ -48,7 +49,8 @@ constexpr Cost kB200Costs[] = {
     {Key::mbarrier_handover, "mbarrier, from one warp to another", 99, 78, 123, Scale::cycles,
      Source::conflict, "QuickRunCUDA, B300: arrive and wait 123; an H200 78"},
     {Key::copy_issue, "bulk copy, its thread", 48, 32, 48, Scale::cycles, Source::published, kQuick},
-    {Key::tensor_copy_issue, "tensor copy, its thread", 48, 32, 48, Scale::cycles, Source::published, kQuick},
+    {Key::tensor_copy_issue, "tensor copy, its thread", 32, 32, 48, Scale::cycles, Source::conflict,
+     "QuickRunCUDA, B300: 48; SemiAnalysis's smallest mainloop: two, with a wait and an arrive, in 113"},
     {Key::remote_copy_rate, "bulk copy to another CTA, bytes a cycle", 21.3, 15, 43, Scale::count,
      Source::guess, kLikeHopper},
     {Key::store_read, "bulk copy to global memory of 16 bytes, until read", 69, 60, 120, Scale::cycles,
@@ -102,17 +104,18 @@ constexpr Cost kB200Costs[] = {
      Source::published, "a Modal B200, 64 rows"},
     {Key::tensor_copy_rate, "the next ones, bytes a cycle", 30, 15, 64, Scale::count, Source::published,
      "a Modal B200: 68 cycles for 64 rows of 32 bytes"},
+    {Key::copy_line, "copy, a line of at most 128 bytes", 1, 0.9, 1.6, Scale::cycles, Source::published,
+     "SemiAnalysis's mainloops: a cycle for each row of a box, of 32, 64 or 128 bytes; QuickRunCUDA, B300"},
     {Key::tensor_commit, "tcgen05.commit, from the end of what is committed until a wait is past", 60, 30,
      120, Scale::cycles, Source::guess},
 };
 
 // A gather of rows took 197 ns from the near half of L2, 540 from the far one, 595 from DRAM (a Modal B200);
-// SemiAnalysis's figures of a box of 8 KB go from 511 to 2,714 cycles. What more bytes cost is as on an H200.
+// SemiAnalysis's figures of a box of 8 KB go from 511 to 2,714 cycles. More bytes cost their lines, before
+// that.
 constexpr CopyCost kB200Copies[] = {
-    {16, 374, 1000, Source::conflict},     {1024, 415, 1090, Source::conflict},
-    {4096, 450, 1180, Source::conflict},   {8192, 480, 1300, Source::conflict},
-    {16384, 560, 1450, Source::conflict},  {32768, 720, 1620, Source::conflict},
-    {65536, 1040, 1900, Source::conflict},
+    {16, 374, 1000, Source::conflict},
+    {65536, 374, 1000, Source::conflict},
 };
 
 // What is not here costs what it does on an H200.

@@ -51,6 +51,7 @@ Multiprocessor& Clock::sm_of(const ClusterTime& cluster, uint32_t rank) const {
 
 void Clock::begin_launch(const run::Cluster& first) {
   global_ = &first.grid.global;
+  program_ = &first.grid.program;
   cluster_size_ = static_cast<uint32_t>(first.ctas.size());
   const uint32_t looked_at = extent_.groups * cluster_size_;
   const double port =
@@ -208,13 +209,13 @@ Seen Clock::seen() const {
     out.tensor += sm->tensor_busy / time / n;
     out.memory += sm->memory.served() / time / n;
   }
-  out.issue = issued_ / time / n / kQuarters;
+  out.issue = static_cast<double>(issued_) / time / n / kQuarters;
   out.l2 = l2_.served() / l2_.rate() / time;
   out.dram = dram_.served() / dram_.rate() / time;
   out.path = path_.to(last_link_);
   out.asked = asked_;
   out.without_row = without_row_;
-  out.issue_by_source = issue_by_source_;
+  std::copy(issued_by_source_.begin(), issued_by_source_.end(), out.issue_by_source.begin());
   return out;
 }
 

@@ -24,6 +24,7 @@ struct Extent {
   uint32_t active_sms = 1;  // of the whole device
   uint64_t clusters = 0;    // that are looked at; then it is enough. 0: all
   uint64_t l1_bytes = 0;    // of each multiprocessor
+  uint64_t starts = 0;      // clusters that there are for those groups. 0: more than are looked at
 };
 
 // What all clusters asked of a region of global memory, behind the first cache.
@@ -77,7 +78,9 @@ class Clock final : public run::Timekeeper {
   double ready(const run::Taker& taker, const machine::Agent* operation) override;
   void has_turn(const run::Taker& taker) override;
   bool executed(const run::Executed& e) override;
+  void computed(int function, uint32_t from, uint32_t to) override;
   void took(const run::Took& turn) override;
+  bool more() const override { return extent_.starts == 0 || begins_.size() < extent_.starts; }
   bool enough() const override { return extent_.clusters != 0 && ended_ >= extent_.clusters; }
   // Of the turn under way, in cycles: when it began, and how far it has come.
   double turn_begin() const { return turn_begin_; }
@@ -85,6 +88,7 @@ class Clock final : public run::Timekeeper {
 
  private:
   struct Info;
+  struct Block;
   struct WarpTime;
   struct Operation;
   struct ClusterTime;
@@ -107,7 +111,16 @@ class Clock final : public run::Timekeeper {
   std::span<const uint32_t> sources(const Info& info) const;
   std::span<const uint32_t> results(const Info& info) const;
   void begin_launch(const run::Cluster& first);
-  void memory(const run::Executed& e, const Info& info, WarpTime& w, double start);
+  Block make_block(const std::vector<Info>& infos, uint32_t from, uint32_t to) const;
+  const Block& block(int function, uint32_t from, uint32_t to);
+  void compute(const Block& block, WarpTime& w, Quarter& quarter);
+  double needs(const Info& info, const WarpTime& w, int& loaded) const;
+  void give(const Info& info, WarpTime& w, double at, int line) const;
+  double issue(const Info& info, WarpTime& w, Quarter& quarter, double start, int loaded);
+  double compute(const Info& info, WarpTime& w, Multiprocessor& sm);
+  bool act(const Info& info, WarpTime& w, Multiprocessor& sm, uint32_t lanes);
+  void lacks_row(int function, uint32_t pc);
+  void memory(const Info& info, WarpTime& w, double start);
   double shared(const Reached& r, Multiprocessor& sm, double start);
   double global(const Reached& r, const Info& info, Multiprocessor& sm, double start);
   double from_l2(uint64_t address, double bytes, Multiprocessor& sm, double start, double l2_latency,
@@ -115,6 +128,7 @@ class Clock final : public run::Timekeeper {
   void schedule(const machine::Agent& agent, Operation& operation);
   double load(const machine::Task& task, Multiprocessor& sm, double start, Cause& cause);
   double store(const machine::Task& task, double start);
+  double operands(Multiprocessor& sm, double begin, double interval, double fronts);
   double multiply(const machine::Agent& agent, const machine::Task& task, uint32_t rank,
                   Operation& operation);
   double in_tensor_memory(const machine::Agent& agent, const machine::Task& task, uint32_t rank,
@@ -135,9 +149,10 @@ class Clock final : public run::Timekeeper {
   std::vector<int32_t> group_link_;
   Server l2_, dram_;
   std::unordered_map<uint32_t, std::unique_ptr<ClusterTime>> clusters_;
-  std::vector<std::unique_ptr<ClusterTime>> spare_;  // of clusters that have ended
-  std::vector<std::vector<Info>> infos_;             // by function and op
-  std::vector<uint32_t> operands_;                   // of all of them
+  std::vector<std::unique_ptr<ClusterTime>> spare_;      // of clusters that have ended
+  std::vector<std::vector<Info>> infos_;                 // by function and op
+  std::vector<uint32_t> operands_;                       // of all of them
+  std::vector<std::vector<std::vector<Block>>> blocks_;  // by function and first op: those that were met
   uint32_t rows_ = 0;
   std::vector<Reached> reached_;
   ClusterTime* looked_at_ = nullptr;
@@ -158,11 +173,12 @@ class Clock final : public run::Timekeeper {
   uint64_t ended_ = 0;
   double last_ = 0;
   int32_t last_link_ = Path::kNone;
-  double issued_ = 0;
+  uint64_t issued_ = 0;
   std::vector<double> begins_, ends_;
   std::map<uint64_t, Asked> asked_;
   std::map<std::string, uint64_t> without_row_;
-  std::array<double, kSources.size()> issue_by_source_{};
+  std::array<uint64_t, kSources.size()> issued_by_source_{};
+  const isa::Program* program_ = nullptr;
   Path path_;
 };
 

@@ -82,6 +82,8 @@ Clock::Info Clock::classify(const isa::Op& op, const isa::Line& line, double war
   Info out;
   const std::string& name = line.text;
   out.kind = kind_of(name, line.unit);
+  out.line = line.ptx;
+  out.waits = out.kind == OpKind::order && !contains(name, ".commit");
   out.ends_block = op.kind == isa::OpKind::branch || op.kind == isa::OpKind::leave ||
                    op.kind == isa::OpKind::call || op.kind == isa::OpKind::table;
   out.cached = !contains(name, ".cg") && !contains(name, ".volatile") && !contains(name, ".relaxed") &&
@@ -189,6 +191,7 @@ void Clock::join_pairs(const isa::Function& f, std::vector<Info>& out) const {
 }
 
 void Clock::classify(const isa::Program& program, double warps) {
+  blocks_.resize(program.functions.size());
   for (const isa::Function& f : program.functions) {
     std::vector<Info>& out = infos_.emplace_back();
     out.reserve(f.code.size());
@@ -197,6 +200,7 @@ void Clock::classify(const isa::Program& program, double warps) {
     };
     for (const isa::Op& op : f.code) out.push_back(classify(op, name(op), warps));
     join_pairs(f, out);
+    for (Info& i : out) i.renames = i.kind == OpKind::arithmetic && i.interval == 0 && i.results == 1;
     // From the end of a block backwards: whether what comes next is an access that nobody waits for.
     bool next = false;
     for (size_t i = out.size(); i-- > 0;) {

@@ -1,106 +1,151 @@
 // An instruction is issued: when it can be, and when what it gives is there.
 #include <algorithm>
 
+#include "model/isa/form/program.h"
 #include "model/timing/clock_state.h"
 
 namespace bitwell::timing {
+
+constexpr double kAhead = 1000;  // cycles that a warp may go before the others
 
 std::span<const uint32_t> Clock::sources(const Info& i) const { return {&operands_[i.first], i.sources}; }
 std::span<const uint32_t> Clock::results(const Info& i) const {
   return {&operands_[i.first] + i.sources, i.results};
 }
 
-bool Clock::executed(const run::Executed& e) {
-  const Info& i = infos_[static_cast<size_t>(e.function)][e.pc];
-  WarpTime& w = *warp_;
-  turn_line_ = e.line.ptx;
-  if (!i.has_row) ++without_row_[e.line.text];
+// When what it needs is there; `loaded`: the load that gave the last of it, or 0.
+double Clock::needs(const Info& i, const WarpTime& w, int& loaded) const {
   double start = w.clock;
-  int loaded = 0;
-  for (const uint32_t s : sources(i))
-    if (const WarpTime::Row& row = w.rows[s]; row.at > start) {
+  const uint32_t* const operands = operands_.data() + i.first;
+  const WarpTime::Row* const rows = w.rows.data();
+  for (uint32_t k = 0; k < i.sources; ++k)
+    if (const WarpTime::Row& row = rows[operands[k]]; row.at > start) {
       start = row.at;
       loaded = row.line;
     }
-  const auto give = [&](double at, int line) {
-    for (const uint32_t d : results(i)) w.rows[d] = {at, line};
-  };
-  if (i.kind == OpKind::arithmetic && i.interval == 0 && i.results == 1) {  // a name for a register
-    give(start, loaded);
-    return i.goes_on;
-  }
+  return start;
+}
+
+void Clock::give(const Info& i, WarpTime& w, double at, int line) const {
+  const uint32_t* const operands = operands_.data() + i.first + i.sources;
+  WarpTime::Row* const rows = w.rows.data();
+  for (uint32_t k = 0; k < i.results; ++k) rows[operands[k]] = {at, line};
+}
+
+// Takes a cycle of its quarter. Returns when it begins.
+double Clock::issue(const Info& i, WarpTime& w, Quarter& quarter, double start, int loaded) {
   if (start - w.clock > w.stall) {
     w.stall = start - w.clock;
     w.stall_line = loaded;
   }
-  Multiprocessor& sm = sm_of(*at_, w.rank);
-  Quarter& quarter = sm.quarters[w.quarter];
-  const double slot = quarter.issue.take(start, 1);
-  issued_ += 1;
-  issue_by_source_[static_cast<size_t>(i.source)] += 1;
-  start = std::max(start, slot - 1);
+  start = std::max(start, quarter.issue.take(start, 1) - 1);
+  ++issued_;
+  ++issued_by_source_[static_cast<size_t>(i.source)];
   w.clock += 1;
   w.pending = std::max(w.pending, start);
-  constexpr double kAhead = 1000;  // cycles that a warp may go before the others
+  return start;
+}
+
+// Returns when it begins.
+double Clock::compute(const Info& i, WarpTime& w, Multiprocessor& sm) {
+  Quarter& quarter = sm.quarters[w.quarter];
+  int loaded = 0;
+  double start = needs(i, w, loaded);
+  if (i.renames) {
+    give(i, w, start, loaded);
+    return turn_begin_;
+  }
+  start = issue(i, w, quarter, start, loaded);
+  double done = start;
+  if (i.in_warp)
+    done = sm.memory.take(start, i.interval / kQuarters) - i.interval / kQuarters + i.latency;
+  else if (i.interval > 0)
+    done = quarter.pipes[static_cast<size_t>(i.pipe)].take(start, i.interval) - i.interval + i.latency;
+  w.pending = std::max(w.pending, done - i.latency);  // until then it cannot be issued
+  give(i, w, done, loaded);
+  if (i.ends_block) w.clock = w.pending = std::max({w.clock, w.pending, w.ordered}) + i.latency;
+  now_ = std::max(now_, w.pending);
+  return start;
+}
+
+bool Clock::executed(const run::Executed& e) {
+  const Info& i = infos_[static_cast<size_t>(e.function)][e.pc];
+  WarpTime& w = *warp_;
+  Multiprocessor& sm = sm_of(*at_, w.rank);
+  turn_line_ = i.line;
+  if (!i.has_row) lacks_row(e.function, e.pc);
+  if (i.kind == OpKind::arithmetic) return compute(i, w, sm) - turn_begin_ < kAhead && i.goes_on;
+  return act(i, w, sm, e.lanes);
+}
+
+// Of what does more than compute. Returns whether the turn may go on.
+bool Clock::act(const Info& i, WarpTime& w, Multiprocessor& sm, uint32_t lanes) {
+  int loaded = 0;
+  double start = needs(i, w, loaded);
+  start = issue(i, w, sm.quarters[w.quarter], start, loaded);
   const bool goes_on = i.goes_on && start - turn_begin_ < kAhead;
-  if (e.lanes == 0 && i.kind != OpKind::arithmetic) {  // its guard held for none
+  if (lanes == 0) {  // its guard held for none
     now_ = std::max(now_, w.pending);
     return goes_on;
   }
-  // Nothing behind what waits or orders goes before it.
-  const auto all_before = [&] { return std::max(w.clock, w.pending); };
+  // Nothing behind what waits goes before it. What computes in registers may go before an operation that only
+  // starts another or orders some: machine code has it there, where it does not depend on it.
+  const auto all_before = [&] { return std::max({w.clock, w.pending, w.ordered}); };
   switch (i.kind) {
-    case OpKind::arithmetic: {
-      double done = start;
-      if (i.in_warp)
-        done = sm.memory.take(start, i.interval / kQuarters) - i.interval / kQuarters + i.latency;
-      else if (i.interval > 0)
-        done = quarter.pipes[static_cast<size_t>(i.pipe)].take(start, i.interval) - i.interval + i.latency;
-      w.pending = std::max(w.pending, done - i.latency);  // until then it cannot be issued
-      give(done, loaded);
-      break;
-    }
+    case OpKind::arithmetic: break;
     case OpKind::multiply_warp:
       sm.tensor_busy += i.interval;
-      give(sm.tensor_sync.take(start, i.interval) - i.interval + i.latency, loaded);
+      give(i, w, sm.tensor_sync.take(start, i.interval) - i.interval + i.latency, loaded);
       break;
-    case OpKind::memory: memory(e, i, w, start); break;
+    case OpKind::memory: memory(i, w, start); break;
     case OpKind::barrier: {
       const double at = all_before();
       w.clock = w.pending = at + i.interval;
       now_ = std::max(now_, at + i.seen);
-      give(at + i.latency, 0);
+      give(i, w, at + i.latency, 0);
       break;
     }
     case OpKind::copy:
       w.role = Role::copies;
       now_ = std::max(now_, all_before());
-      w.clock = w.pending = all_before() + i.latency;
+      w.ordered = all_before() + i.latency;
       reached_.clear();
       return false;
-    case OpKind::multiply:
+    case OpKind::multiply:  // the warp stands until there is room for it
+      w.role = Role::multiplies;
+      w.clock = w.pending = w.ordered =
+          std::max(all_before(), w.done[w.products % WarpTime::kMost]) + i.latency;
+      w.issues.push_back(w.ordered);
+      now_ = std::max(now_, w.ordered);
+      break;
     case OpKind::tensor:
       w.role = Role::multiplies;
-      w.clock = w.pending = all_before() + i.latency;
-      w.issues.push_back(w.clock);
-      now_ = std::max(now_, w.clock);
+      w.ordered = all_before() + i.latency;
+      w.issues.push_back(w.ordered);
+      now_ = std::max(now_, w.ordered);
       break;
     case OpKind::tensor_load:
     case OpKind::tensor_store: {
       const double served = sm.tensor_memory.take(start, i.interval);
       w.pending = std::max(w.pending, served);
-      give(served + i.latency, e.line.ptx);
+      give(i, w, served + i.latency, i.line);
       break;
     }
     case OpKind::order:
-      w.clock = w.pending = all_before() + i.latency;
-      now_ = std::max(now_, w.clock);
+      w.ordered = all_before() + i.latency;
+      if (i.waits) w.clock = w.pending = w.ordered;
+      now_ = std::max(now_, w.ordered);
       break;
   }
   if (i.ends_block) w.clock = w.pending = all_before() + i.latency;
   now_ = std::max(now_, w.pending);
   reached_.clear();
   return goes_on;
+}
+
+void Clock::lacks_row(int function, uint32_t pc) {
+  const isa::Function& f = program_->functions[static_cast<size_t>(function)];
+  ++without_row_[f.lines[static_cast<size_t>(f.code[pc].line)].text];
 }
 
 }  // namespace bitwell::timing

@@ -87,7 +87,7 @@ double Clock::shared(const Reached& r, Multiprocessor& sm, double start) {
 }
 
 double Clock::global(const Reached& r, const Info& i, Multiprocessor& sm, double start) {
-  std::array<uint64_t, 32 * 17> sectors;
+  std::array<uint64_t, 32 * 17> sectors, reached_at;  // and the first byte of each that is reached
   size_t count = 0;
   bool ascending = true;
   for (uint32_t lanes = r.lanes; lanes != 0; lanes &= lanes - 1) {
@@ -95,6 +95,7 @@ double Clock::global(const Reached& r, const Info& i, Multiprocessor& sm, double
     for (uint64_t s = from / 32; s <= (from + r.bytes - 1) / 32 && count < sectors.size(); ++s) {
       if (count != 0 && sectors[count - 1] == s) continue;
       ascending = ascending && (count == 0 || sectors[count - 1] < s);
+      reached_at[count] = std::max(from, s * 32);
       sectors[count++] = s;
     }
   }
@@ -104,7 +105,9 @@ double Clock::global(const Reached& r, const Info& i, Multiprocessor& sm, double
     count = static_cast<size_t>(std::unique(sectors.begin(), end_of()) - sectors.begin());
   }
   // A sector may begin before the region in which the bytes lie that are reached in it.
-  const auto reached = [&](uint64_t sector) {
+  const auto reached = [&](size_t k) {
+    if (ascending) return reached_at[k];
+    const uint64_t sector = sectors[k];
     for (uint32_t lanes = r.lanes; lanes != 0; lanes &= lanes - 1) {
       const uint64_t from = r.addresses[static_cast<size_t>(std::countr_zero(lanes))];
       if (from / 32 <= sector && sector <= (from + r.bytes - 1) / 32) return std::max(from, sector * 32);
@@ -122,7 +125,7 @@ double Clock::global(const Reached& r, const Info& i, Multiprocessor& sm, double
     sm.l2.take(start, bytes);
     l2_.take(start, bytes);
     Asked* asked = nullptr;
-    if (count != 0) part_from_dram(reached(sectors[0]), &asked);
+    if (count != 0) part_from_dram(reached(0), &asked);
     if (asked != nullptr) asked->written += bytes;
     dram_.take(start, bytes);
     return end;
@@ -136,14 +139,14 @@ double Clock::global(const Reached& r, const Info& i, Multiprocessor& sm, double
            sectors[k + run] / 4 == sectors[k] / 4 &&
            !(r.kind == machine::AccessKind::read && i.cached && sm.l1.has(sectors[k + run])))
       ++run;
-    end = std::max(end, from_l2(reached(sectors[k]), static_cast<double>(run) * 32, sm, queued,
-                                value(Key::l2_latency), value(Key::dram_latency)));
+    end = std::max(end, from_l2(reached(k), static_cast<double>(run) * 32, sm, queued, value(Key::l2_latency),
+                                value(Key::dram_latency)));
     k += run - 1;
   }
   return end;
 }
 
-void Clock::memory(const run::Executed& e, const Info& i, WarpTime& w, double start) {
+void Clock::memory(const Info& i, WarpTime& w, double start) {
   Multiprocessor& sm = sm_of(*at_, w.rank);
   const bool loads = i.results != 0;
   double done = start;
@@ -176,7 +179,7 @@ void Clock::memory(const run::Executed& e, const Info& i, WarpTime& w, double st
     now_ = std::max(now_, start);
     return;
   }
-  for (const uint32_t d : results(i)) w.rows[d] = {done, slow ? e.line.ptx : 0};
+  for (const uint32_t d : results(i)) w.rows[d] = {done, slow ? i.line : 0};
 }
 
 }  // namespace bitwell::timing

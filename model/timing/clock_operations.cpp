@@ -1,6 +1,7 @@
 // Copies and products of matrices under way: when their next step is done.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "model/timing/clock_state.h"
 
@@ -18,11 +19,28 @@ double Clock::load(const Task& task, Multiprocessor& sm, double start, Cause& ca
         task.tensor_map ? device_.copy_latency(0, false, true) - wait : value(Key::remote_latency);
     return start + way + bytes / value(Key::remote_copy_rate);
   }
-  // What several CTAs get is read once; each has a port of its own.
+  const auto lines = static_cast<double>(task.lines);
+  if (const double line = value(Key::copy_line); line > 0) start = sm.copies.take(start, lines * line);
+  // What several CTAs get is read once; each has a port of its own. That it is written hinders no product: a
+  // B200's tensor core reads operands at its whole rate meanwhile (SemiAnalysis, tiles of 128x128x128 bytes).
   constexpr double kSector = 32;
   return from_l2(task.global, static_cast<double>(task.sectors) * kSector, sm, start,
                  device_.copy_latency(task.bytes, false, task.tensor_map) - wait,
                  device_.copy_latency(task.bytes, true, task.tensor_map) - wait, &cause);
+}
+
+// The tensor core reads so many wavefronts of operands from shared memory, evenly while it multiplies.
+// Returns how long that takes, with all others that reach it.
+double Clock::operands(Multiprocessor& sm, double begin, double interval, double fronts) {
+  constexpr double kPiece = 16;
+  const double pieces = std::ceil(interval / kPiece);
+  double end = begin + interval;
+  for (double k = 0; k < pieces; ++k) {
+    const double asked = begin + k * kPiece;
+    // A piece that comes late holds back what follows it.
+    end = std::max(end, sm.memory.take(asked, fronts / pieces) + interval - (k + 1) * kPiece);
+  }
+  return end - begin;
 }
 
 // To global memory: until it has been read.
@@ -52,13 +70,20 @@ double Clock::multiply(const machine::Agent& agent, const Task& task, uint32_t r
     if (issued == at) o.issued_by = w.link;
   }
   const double begin = std::max(issued, sm.tensor_free);
-  const double interval = device_.wgmma_interval(task.n, task.a_elsewhere);
+  const double fronts = (task.a_elsewhere ? 0 : value(Key::wgmma_a)) + task.n / 4.0;
+  const double interval = operands(sm, begin, device_.wgmma_interval(task.n, task.a_elsewhere), fronts);
   if (begin > issued) o.issued_by = Path::kNone;
   sm.tensor_free = begin + interval;
   sm.tensor_busy += interval;
   o.role = Role::multiplies;
   o.cause = Cause::tensor;
-  return begin + device_.wgmma_latency(task.n, task.a_elsewhere);
+  const double end = begin + device_.wgmma_latency(task.n, task.a_elsewhere);
+  constexpr double kWait = 20;  // what its wait adds
+  for (size_t i = 0; i < kWarpgroup; ++i) {
+    WarpTime& w = at_->warps[rank * warps + first + i];
+    w.done[w.products++ % WarpTime::kMost] = end - kWait;
+  }
+  return end;
 }
 
 // tcgen05.mma, cp and shift, which go through the tensor core in the order of their issue.
@@ -68,22 +93,28 @@ double Clock::in_tensor_memory(const machine::Agent& agent, const Task& task, ui
   const double issued = w.some_issued() ? w.next_issue() : now_;
   Multiprocessor* sms[] = {&sm_of(*at_, rank), task.ctas == 2 ? &sm_of(*at_, rank ^ 1) : nullptr};
   double begin = issued;
+  // A copy goes on beside the products before it; a product waits for the copies before it.
+  const bool multiplies = task.kind == Task::Kind::tensor_multiply;
   for (const Multiprocessor* sm : sms)
-    if (sm != nullptr) begin = std::max(begin, sm->tensor_free);
+    if (sm != nullptr) begin = std::max({begin, sm->copied, multiplies ? sm->tensor_free : 0});
   double interval = 0, latency = 0;
-  if (task.kind == Task::Kind::tensor_multiply) {
+  if (multiplies) {
     const TensorMmaCost cost = device_.tensor_mma(task.ctas, task.m, task.n);
     interval = task.a_elsewhere ? cost.elsewhere : cost.interval;
-    latency = std::max(interval, cost.latency - value(Key::tensor_commit));
+    const double fronts = ((task.a_elsewhere ? 0 : task.m) + task.n) / 4.0 / task.ctas;
+    const double alone = interval;
+    for (Multiprocessor* sm : sms)
+      if (sm != nullptr) interval = std::max(interval, operands(*sm, begin, alone, fronts));
+    latency = std::max(interval, cost.latency - value(Key::tensor_commit) + interval - alone);
   } else {
-    interval = static_cast<double>(task.bytes) / value(Key::tensor_copy_rate);
+    interval = static_cast<double>(task.bytes) / task.ctas / value(Key::tensor_copy_rate);
     latency = std::max(interval, value(Key::tensor_copy_first) - value(Key::tensor_commit));
   }
   if (begin == issued) o.issued_by = w.link;
   for (Multiprocessor* sm : sms) {
     if (sm == nullptr) continue;
-    sm->tensor_free = begin + interval;
-    sm->tensor_busy += interval;
+    (multiplies ? sm->tensor_free : sm->copied) = begin + interval;
+    if (multiplies) sm->tensor_busy += interval;
   }
   o.role = Role::multiplies;
   o.cause = Cause::tensor;

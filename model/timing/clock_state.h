@@ -20,11 +20,47 @@ struct Clock::Info {
   bool in_warp = false;  // between its lanes, by way of shared memory's port
   bool by_port = false;  // of shared memory and L1
   bool goes_on = false;  // nothing that others wait for comes before the next access to memory
+  bool waits = false;    // of what orders: what comes behind it in the program comes behind it
+  bool renames = false;  // costs nothing: a register gets another name
   double latency = 0;    // until the next can use its result
   double interval = 0;   // of a quarter, or of what it keeps busy
   double seen = 0;       // of what orders: until others see it
   uint32_t first = 0;    // of its operands: sources, then results
   uint32_t sources = 0, results = 0;
+  int line = 0;  // of the PTX
+};
+
+// Operations from one on, up to `to`, that only compute, as one.
+struct Clock::Block {
+  using Work = std::array<double, kPipes>;  // cycles of each pipe of a quarter
+  // A row that was there before: when it is first needed, and when what comes of it has begun, both from the
+  // block's begin on; how much that is.
+  struct In {
+    uint32_t row = 0;
+    uint64_t bit = 0;
+    double use = 0, end = 0;
+    uint32_t issues = 0;
+    Work work{};
+  };
+  // A row that is made: when it is there; behind which part of the block; the bits of what it comes of.
+  struct Out {
+    uint32_t row;
+    double at, part;
+    uint64_t needs;
+  };
+  struct Name {
+    uint32_t row, of;
+  };
+  uint32_t to = 0, issues = 0;
+  bool plain = false;  // else one operation after the other
+  bool lacks_rows = false;
+  int line = 0;
+  double length = 0;  // until the last has begun
+  Work work{}, last{};
+  std::vector<In> ins;
+  std::vector<Out> outs;
+  std::vector<Name> names;
+  std::array<uint32_t, kSources.size()> by_source{};
 };
 
 struct Clock::WarpTime {
@@ -35,6 +71,7 @@ struct Clock::WarpTime {
   };
   double clock = 0;    // when it can issue next
   double pending = 0;  // when the last of what it has issued began
+  double ordered = 0;  // when the last of what goes in the order of the program has been issued
   double stall = 0;    // the longest of this turn, and the load that it waited for
   int stall_line = 0;
   uint64_t seen_at = 0;
@@ -49,6 +86,10 @@ struct Clock::WarpTime {
   // When it issued products and copies of tensor memory that have not begun, in order.
   std::vector<double> issues;
   size_t begun = 0;  // of those
+  // When the latest of its wgmmas are done: no more than so many are under way.
+  static constexpr size_t kMost = 3;
+  std::array<double, kMost> done{};
+  size_t products = 0;
 
   bool some_issued() const { return begun < issues.size(); }
   double next_issue() {

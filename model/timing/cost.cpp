@@ -1,8 +1,13 @@
 #include "model/timing/cost.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <tuple>
+#include <vector>
 
 #include "model/machine/failure.h"
 #include "model/timing/b200.h"
@@ -112,10 +117,53 @@ std::span<const Device> devices() {
   return all;
 }
 
+namespace {
+
+struct Locked {
+  std::string name, called;
+  std::vector<Cost> costs;
+  Device device;
+};
+
+// What a multiprocessor does in a cycle, it does in that cycle; what all share goes by its own clock.
+std::unique_ptr<const Locked> locked(const Device& d, double megahertz, std::string_view name) {
+  auto out = std::make_unique<Locked>();
+  out->name = name;
+  out->called = std::string(d.called) + " at " + std::to_string(static_cast<int>(megahertz)) + " MHz";
+  out->costs.assign(d.costs.begin(), d.costs.end());
+  const double faster = megahertz / d.value(Key::clock);
+  for (Cost& c : out->costs) {
+    if (c.key == Key::clock || c.key == Key::loaded_clock) c.value = c.low = c.high = megahertz;
+    if (c.key == Key::few_sms_bandwidth)
+      for (double* const v : {&c.value, &c.low, &c.high}) *v *= faster;
+  }
+  out->device = d;
+  out->device.name = out->name;
+  out->device.called = out->called;
+  out->device.costs = out->costs;
+  return out;
+}
+
+}  // namespace
+
 const Device* device(std::string_view name) {
-  for (const Device& d : devices())
-    if (d.name == name) return &d;
-  return nullptr;
+  const size_t at = name.find('@');
+  const auto of = std::find_if(devices().begin(), devices().end(),
+                               [&](const Device& d) { return d.name == name.substr(0, at); });
+  if (of == devices().end()) return nullptr;
+  if (at == std::string_view::npos) return &*of;
+  const std::string_view text = name.substr(at + 1);
+  int megahertz = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), megahertz);
+  constexpr int kLeast = 100, kMost = 10000;
+  if (error != std::errc() || end != text.data() + text.size() || megahertz < kLeast || megahertz > kMost)
+    return nullptr;
+  static std::mutex mutex;
+  static std::map<std::string, std::unique_ptr<const Locked>, std::less<>> all;
+  const std::lock_guard lock(mutex);
+  auto& found = all[std::string(name)];
+  if (found == nullptr) found = locked(*of, megahertz, name);
+  return &found->device;
 }
 
 bool runs(const Device& device, std::string_view target) {

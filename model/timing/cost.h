@@ -88,6 +88,7 @@ enum class Key : uint8_t {
   tensor_copy_first,  // tcgen05.cp
   tensor_copy_rate,   // of the next ones, bytes a cycle
   tensor_commit,      // from the end of what is committed until it has arrived
+  copy_line,          // of at most 128 bytes, of a copy to shared memory
   end
 };
 inline constexpr size_t kKeys = static_cast<size_t>(Key::end);
@@ -168,7 +169,7 @@ struct Device {
 };
 
 std::span<const Device> devices();
-// By name; nullptr: there is no table.
+// By name; behind an @, the megahertz at which its clock is locked ("b200@1300"). nullptr: there is no table.
 const Device* device(std::string_view name);
 // Whether it runs code of a PTX target ("sm_90a").
 bool runs(const Device& device, std::string_view target);

@@ -6,8 +6,10 @@ namespace {
 
 constexpr Cost kH200Costs[] = {
     {Key::clock, "clock of multiprocessors", 1980, 1755, 1980, Scale::megahertz, Source::device},
-    // Published: an H100 at 1,050 to 1,580 MHz under wgmma, an H200 NVL at 1,635.
-    {Key::loaded_clock, "clock with busy tensor cores", 1450, 1250, 1755, Scale::megahertz, Source::fitted,
+    // Less than a probe finds (1,535 to 1,688 MHz with random operands, 1,800 with zeros): with 1,647 the
+    // median error of what was kept aside is 13 % and not 9, as that clock hides what decoding beside wgmma
+    // costs more than here.
+    {Key::loaded_clock, "clock with busy tensor cores", 1450, 1250, 1800, Scale::megahertz, Source::fitted,
      "gemm 4096x4096x4096, 512x4096x7168"},
     {Key::sms, "multiprocessors", 132, 132, 132, Scale::count, Source::device},
     {Key::memory_clock_free_bandwidth, "DRAM, all multiprocessors", 3994.60, 3600, 4100,

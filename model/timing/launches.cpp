@@ -70,6 +70,8 @@ uint64_t Launches::begins(const run::Grid& grid) {
     e.groups = 1;
     e.clusters = std::min<uint64_t>(each, std::max<uint64_t>(most_, 3 * uint64_t{e.residents}));
     l.sampled = e.clusters < held.all;
+    // The last of them have the multiprocessor for themselves.
+    if (e.clusters == each) e.starts = each;
   }
   const size_t number = launches_.size();
   clocks_.push_back(

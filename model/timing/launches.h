@@ -53,7 +53,9 @@ class Launches : public run::Timekeeper {
   }
   void has_turn(const run::Taker& taker) override { clock_->has_turn(taker); }
   bool executed(const run::Executed& e) override { return clock_->executed(e); }
+  void computed(int function, uint32_t from, uint32_t to) override { clock_->computed(function, from, to); }
   void took(const run::Took& turn) override { clock_->took(turn); }
+  bool more() const override { return clock_->more(); }
   bool enough() const override { return clock_->enough(); }
 
  private:

@@ -13,13 +13,15 @@ namespace bitwell::timing {
 // Sectors of 32 bytes that were read of late.
 class L1 {
  public:
-  void set_size(uint64_t bytes) { lines_.assign(std::max<uint64_t>(bytes / 128 / kWays, 1) * kWays, {}); }
+  void set_size(uint64_t bytes) {
+    sets_ = static_cast<uint32_t>(std::max<uint64_t>(bytes / 128 / kWays, 1));
+    lines_.assign(sets_ * kWays, {});
+  }
   // Whether it has it; from now on it does.
   bool has(uint64_t sector) {
     const uint64_t line = sector / 4;
     const auto bit = static_cast<uint8_t>(1u << (sector % 4));
-    const size_t sets = lines_.size() / kWays;
-    Line* const set = &lines_[(line ^ (line >> 9)) % sets * kWays];
+    Line* const set = &lines_[(line ^ (line >> 9)) % sets_ * kWays];
     Line* oldest = set;
     for (size_t i = 0; i < kWays; ++i) {
       if (set[i].line == line + 1) {
@@ -41,6 +43,7 @@ class L1 {
     uint8_t sectors = 0;
   };
   std::vector<Line> lines_;
+  uint64_t sets_ = 1;
   uint64_t now_ = 0;
 };
 
@@ -60,8 +63,10 @@ struct Multiprocessor {
   Server memory{16, 1};  // wavefronts of shared memory and of L1
   Server tensor_sync{32, 1};
   Server l2;
+  Server copies{32, 1};         // lines that the copy engine asks for
   Server tensor_memory{32, 1};  // loads and stores of it
   double tensor_free = 0;
+  double copied = 0;  // to tensor memory, beside products
   double tensor_busy = 0;
   L1 l1;
 };

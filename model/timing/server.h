@@ -22,21 +22,14 @@ class Server {
   // When `amount` that is asked for at that time has been served.
   double take(double at, double amount) {
     served_ += amount;
-    auto index = static_cast<uint64_t>(std::max(0.0, at) * inverse_);
+    auto index = static_cast<uint64_t>(static_cast<int64_t>(std::max(0.0, at) * inverse_));
     if (index >= full_from_ && index < full_to_) index = full_to_;
-    double end = at;
-    for (double left = amount; left > 0; ++index) {
-      Slot& slot = slots_[index & (slots_.size() - 1)];
-      if (slot.index != static_cast<uint32_t>(index)) slot = {static_cast<uint32_t>(index), 0};
-      const double free = capacity_ - static_cast<double>(slot.used);
-      if (free <= 0) continue;
-      const double now = std::min(free, left);
-      left -= now;
-      slot.used = now == free ? static_cast<float>(capacity_) : slot.used + static_cast<float>(now);
-      end = static_cast<double>(index) * interval_ + static_cast<double>(slot.used) * cycles_;
-      if (now == free) fill(index);
+    Slot& slot = this->slot(index);
+    if (amount < capacity_ - static_cast<double>(slot.used)) [[likely]] {
+      slot.used += static_cast<float>(amount);
+      return std::max(end(index, slot), at + amount * cycles_);
     }
-    return std::max(end, at + amount * cycles_);
+    return std::max(take_several(index, at, amount), at + amount * cycles_);
   }
   double served() const { return served_; }
   double rate() const { return rate_; }
@@ -45,7 +38,42 @@ class Server {
   struct Slot {
     uint32_t index = 0;
     float used = 0;
+    uint32_t next = 1;  // of one that is full: so many further is the next that may not be
   };
+  Slot& slot(uint64_t index) {
+    Slot& out = slots_[index & (slots_.size() - 1)];
+    if (out.index != static_cast<uint32_t>(index)) out = {static_cast<uint32_t>(index), 0, 1};
+    return out;
+  }
+  // The first from there on that has something left.
+  uint64_t not_full(uint64_t index) {
+    uint64_t to = index;
+    for (const Slot* s = &slot(to); static_cast<double>(s->used) >= capacity_; s = &slot(to)) to += s->next;
+    while (index < to) {  // the way is shorter next time
+      Slot& s = slot(index);
+      index += s.next;
+      s.next = static_cast<uint32_t>(to - (index - s.next));
+    }
+    return to;
+  }
+  double end(uint64_t index, const Slot& s) const {
+    return static_cast<double>(index) * interval_ + static_cast<double>(s.used) * cycles_;
+  }
+  // What one interval has not got, the next ones have.
+  [[gnu::noinline]] double take_several(uint64_t index, double at, double amount) {
+    double out = at;
+    for (double left = amount; left > 0; ++index) {
+      index = not_full(index);
+      Slot& slot = this->slot(index);
+      const double free = capacity_ - static_cast<double>(slot.used);
+      const double now = std::min(free, left);
+      left -= now;
+      slot.used = now == free ? static_cast<float>(capacity_) : slot.used + static_cast<float>(now);
+      out = end(index, slot);
+      if (now == free) fill(index);
+    }
+    return out;
+  }
   // The last run of intervals that have nothing left.
   void fill(uint64_t index) {
     if (index == full_to_)

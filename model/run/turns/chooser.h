@@ -35,7 +35,8 @@ struct Taker {
 // What a turn came to.
 struct Took {
   uint64_t changes = 0;  // of memory and of what can be waited for, that the launch has made so far
-  // Where the chooser counts: the instructions of a warp's turn, by unit; what an operation did in its own.
+  // Where the chooser counts: the instructions of a warp's turn, by unit (a timekeeper is told of each as it
+  // is executed, and finds none here); what an operation did in its own.
   std::array<uint32_t, isa::kUnits.size()> instructions{};
   machine::Work work;
   bool over = false;  // an operation that is done
@@ -94,6 +95,11 @@ class Timekeeper : public Chooser {
   // `operation`: the one that it is, or nullptr.
   virtual double ready(const Taker& taker, const machine::Agent* operation) = 0;
   virtual void has_turn(const Taker& taker) = 0;
+  // Instead of executed(): a warp has executed these operations of a function, which compute in registers
+  // alone.
+  virtual void computed(int function, uint32_t from, uint32_t to) = 0;
+  // Whether another cluster may begin; where not, those that are there go on to their end.
+  virtual bool more() const { return true; }
   // Whether it has seen what it wants: the launch then ends as it is.
   virtual bool enough() const = 0;
 

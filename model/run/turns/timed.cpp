@@ -57,7 +57,7 @@ void Residents::run_timed(Timekeeper& keeper) {
     for (const uint32_t number : std::exchange(idle, {})) look(**find(number));
   };
   for (;;) {
-    while (InFlight* const launch = keeper.enough() ? nullptr : starting()) {
+    while (InFlight* const launch = keeper.enough() || !keeper.more() ? nullptr : starting()) {
       start(*launch);
       keeper.starts(*clusters_.back());
       look(*clusters_.back());

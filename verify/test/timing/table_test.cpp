@@ -163,6 +163,16 @@ TEST(Table, WarpgroupProducts) {
         << n;
     EXPECT_NEAR(h200().wgmma_latency(n, false), of("wgmma bf16 SS", "1 in a group, wait for it"), 2) << n;
     EXPECT_NEAR(h200().wgmma_latency(n, true), of("wgmma bf16 RS", "1 in a group, wait for it"), 5) << n;
+    // Of e4m3, with as many bytes of k, the same.
+    const std::string narrow = "m64n" + std::to_string(n) + "k32, ";
+    const auto of_e4m3 = [&](const char* what, const std::string& with) {
+      return all.at({what, narrow + with});
+    };
+    constexpr double kGroup = 4;  // of 16 that begin together, a part of the first one's latency
+    EXPECT_NEAR(h200().wgmma_interval(n, false), of_e4m3("wgmma e4m3 SS", "16 in a group"), kGroup) << n;
+    EXPECT_NEAR(h200().wgmma_latency(n, false), of_e4m3("wgmma e4m3 SS", "1 in a group, wait for it"), 2)
+        << n;
+    EXPECT_NEAR(h200().wgmma_latency(n, true), of_e4m3("wgmma e4m3 RS", "1 in a group, wait for it"), 5) << n;
   }
 }
 
@@ -176,6 +186,22 @@ TEST(Table, RowsByName) {
   EXPECT_FALSE(h200().op("nonsense"));
   EXPECT_EQ(device("h200"), &devices()[0]);
   EXPECT_EQ(device("h100"), nullptr);
+}
+
+// A locked clock changes what a multiprocessor does in a second, not what it does in a cycle.
+TEST(Table, ALockedClock) {
+  const Device* const locked = device("b200@1300");
+  ASSERT_NE(locked, nullptr);
+  EXPECT_EQ(locked, device("b200@1300"));
+  EXPECT_EQ(locked->name, "b200@1300");
+  EXPECT_EQ(locked->value(Key::clock), 1300);
+  EXPECT_EQ(locked->value(Key::loaded_clock), 1300);
+  EXPECT_EQ(locked->value(Key::l2_latency), b200().value(Key::l2_latency));
+  EXPECT_EQ(locked->value(Key::memory_clock_free_bandwidth), b200().value(Key::memory_clock_free_bandwidth));
+  EXPECT_NEAR(locked->value(Key::few_sms_bandwidth) / 1300,
+              b200().value(Key::few_sms_bandwidth) / b200().value(Key::clock), 1e-9);
+  for (const char* name : {"b200@", "b200@fast", "b200@12", "b200@1300 ", "h100@1300", "@1300"})
+    EXPECT_EQ(device(name), nullptr) << name;
 }
 
 }  // namespace

@@ -206,6 +206,29 @@ TEST(Timed, CodeThatADeviceDoesNotRunIsSaid) {
   EXPECT_EQ(session::time_of(q).foreign, (std::set<std::string>{"sm_100a"}));
 }
 
+// Seven CTAs for each multiprocessor, of which six fit: the last has it for itself, in a sample too.
+TEST(Timed, TheLastClusterOfAMultiprocessorIsAlone) {
+  launch::Launch l =
+      launch_of(kernel(repeat("fma.rn.f32 %f0, %f1, %f1, %f1;\nfma.rn.f32 %f2, %f1, %f1, %f1;\n") +
+                       "st.global.f32 [%a0], %f0;\n"),
+                7 * 132, 256);
+  l.shape.registers = 40;
+  const session::TimeAnswer sample = time_of(l), whole = time_of(l, 0);
+  EXPECT_EQ(sample.launches[0].launch.extent.residents, 6U);
+  EXPECT_EQ(sample.launches[0].launch.seen.begins.size(), 7U);
+  EXPECT_NEAR(sample.us / whole.us, 1, 0.1);
+}
+
+// What computes only addresses goes before a product that does not need it, as machine code has it.
+TEST(Timed, ArithmeticIsNotHeldBackByWhatStartsAnOperation) {
+  const std::string chain = "add.u32 %r3, %r3, 1;\nxor.b32 %r3, %r3, %r0;\n";
+  const auto of = [&](const std::string& order) {
+    return cycles(repeat(chain + order) + "st.global.u32 [%a0], %r3;\n");
+  };
+  EXPECT_NEAR(of("cp.async.commit_group;\n"), of(""), 300);
+  EXPECT_GT(of("fence.acq_rel.gpu;\n"), 20000);
+}
+
 // A sample says what the whole does.
 TEST(Timed, ASampleIsLikeTheWhole) {
   const launch::Launch l = launch_of(kPipeline, 800, 64);

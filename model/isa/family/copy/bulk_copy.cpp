@@ -429,9 +429,10 @@ machine::Task BulkCopy::task() const {
   out.bytes = total_ * (times_ - done_);
   out.tensor_map = options_.tensor_map;
   for (const CopyTarget& t : targets_) out.ranks |= 1u << t.cta->rank;
-  constexpr uint64_t kSector = 32;
+  constexpr uint64_t kSector = 32, kLine = 128;
   uint64_t last = 0;  // of those that are counted
   each_row(0, [&](const Segment& s) {
+    out.lines += (s.bytes + kLine - 1) / kLine;
     const Region* const there = groups_.empty() ? s.source : s.destination;
     const uint64_t at = groups_.empty() ? s.from : s.to;
     if (there == nullptr || s.bytes == 0 ||
@@ -445,6 +446,7 @@ machine::Task BulkCopy::task() const {
     return false;
   });
   out.sectors *= times_ - done_;
+  out.lines *= times_ - done_;
   return out;
 }
 

@@ -1,0 +1,186 @@
+// Operations that compute in registers, one behind the other: what they cost together is found out once, and
+// asked of the parts of a multiprocessor at one go.
+#include <algorithm>
+
+#include "model/timing/clock_state.h"
+
+namespace bitwell::timing {
+
+namespace {
+
+constexpr uint32_t kMostBits = 64;
+
+}  // namespace
+
+// As if the warp had the multiprocessor for itself, and all that it needs were there.
+Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, uint32_t to) const {
+  Block b;
+  b.to = to;
+  b.line = infos[to - 1].line;
+  struct Known {
+    double at = 0;
+    uint64_t needs = 0;     // what it comes of, of what was there before
+    int64_t is = -1;        // no more than another name of that row, which was there before
+    bool made = false;      // within the block
+    uint32_t position = 0;  // of the operation that made it
+  };
+  std::unordered_map<uint32_t, Known> rows;
+  std::unordered_map<uint32_t, uint32_t> before;  // rows that were there: their number in b.ins
+  Quarter alone;
+  uint32_t clock = 0;
+  const auto in = [&](uint32_t row) -> uint32_t {
+    const auto [at, is_new] = before.try_emplace(row, static_cast<uint32_t>(b.ins.size()));
+    if (is_new) {
+      b.ins.emplace_back();
+      b.ins.back().row = row;
+      b.ins.back().bit = uint64_t{1} << std::min(at->second, kMostBits - 1);
+      b.ins.back().use = -1;
+    }
+    return at->second;
+  };
+  for (uint32_t pc = from; pc < to; ++pc) {
+    const Info& i = infos[pc];
+    if (!i.has_row) b.lacks_rows = true;
+    if (i.kind != OpKind::arithmetic || i.in_warp || i.ends_block) return b;  // is not plain
+    Known made;
+    made.made = true;
+    made.position = clock;
+    double start = clock;
+    std::vector<uint32_t> used;  // ins that it reads itself
+    for (const uint32_t s : sources(i)) {
+      const auto known = rows.find(s);
+      if (known != rows.end() && known->second.is < 0) {
+        made.needs |= known->second.needs;
+        start = std::max(start, known->second.at);
+      } else {
+        const uint32_t row = known == rows.end() ? s : static_cast<uint32_t>(known->second.is);
+        if (i.renames) {
+          made.is = row;
+        } else {
+          used.push_back(in(row));
+          made.needs |= b.ins[used.back()].bit;
+        }
+      }
+    }
+    if (i.renames) {
+      // A name of several rows, or of one that was made here, is there when they are.
+      if (made.needs != 0 || sources(i).empty() || start > clock) made.is = -1;
+      made.at = sources(i).empty() ? clock : start;
+      for (const uint32_t d : results(i)) rows[d] = made;
+      continue;
+    }
+    start = std::max(start, alone.issue.take(start, 1) - 1);
+    double done = start;
+    if (i.interval > 0)
+      done = alone.pipes[static_cast<size_t>(i.pipe)].take(start, i.interval) - i.interval + i.latency;
+    const double end = std::max(start, done - i.latency);
+    const auto pipe = static_cast<size_t>(i.pipe);
+    ++clock;
+    ++b.issues;
+    ++b.by_source[static_cast<size_t>(i.source)];
+    b.work[pipe] += i.interval;
+    if (i.interval > 0) b.last[pipe] = i.interval;
+    b.length = std::max(b.length, end);
+    for (const uint32_t k : used)
+      if (b.ins[k].use < 0 || start < b.ins[k].use) b.ins[k].use = start;
+    for (Block::In& one : b.ins)
+      if ((made.needs & one.bit) != 0) {
+        one.end = std::max(one.end, end);
+        ++one.issues;
+        one.work[pipe] += i.interval;
+      }
+    made.at = done;
+    for (const uint32_t d : results(i)) rows[d] = made;
+  }
+  for (const auto& [row, known] : rows) {
+    if (known.is >= 0)
+      b.names.push_back({row, static_cast<uint32_t>(known.is)});
+    else
+      b.outs.push_back({row, known.at, b.issues == 0 ? 0 : double(known.position) / b.issues, known.needs});
+  }
+  b.plain = true;
+  return b;
+}
+
+const Clock::Block& Clock::block(int function, uint32_t from, uint32_t to) {
+  std::vector<std::vector<Block>>& all = blocks_[static_cast<size_t>(function)];
+  if (all.empty()) all.resize(infos_[static_cast<size_t>(function)].size());
+  for (const Block& b : all[from])
+    if (b.to == to) return b;
+  return all[from].emplace_back(make_block(infos_[static_cast<size_t>(function)], from, to));
+}
+
+void Clock::compute(const Block& b, WarpTime& w, Quarter& quarter) {
+  const double begin = w.clock;
+  WarpTime::Row* const rows = w.rows.data();
+  thread_local std::vector<WarpTime::Row> named;
+  named.clear();
+  for (const Block::Name& n : b.names) named.push_back(rows[n.of]);
+  // What is late holds back what needs it.
+  double alone = begin + b.length, late_by = 0;
+  uint64_t late = 0;
+  int loaded = 0;
+  const Block::In* latest = nullptr;
+  for (const Block::In& in : b.ins) {
+    const WarpTime::Row& row = rows[in.row];
+    const double by = row.at - begin - in.use;
+    if (by <= 0) continue;
+    late |= in.bit;
+    alone = std::max(alone, begin + by + in.end);
+    if (by > late_by) {
+      late_by = by;
+      latest = &in;
+      loaded = row.line;
+    }
+  }
+  if (late_by > w.stall) {
+    w.stall = late_by;
+    w.stall_line = loaded;
+  }
+  // What other warps have asked of the same parts holds back all.
+  double end = alone;
+  const auto ask = [&](double at, uint32_t issues, const std::array<double, kPipes>& work) {
+    if (issues == 0) return;
+    end = std::max(end, quarter.issue.take(at, issues) - 1);
+    for (size_t p = 0; p < kPipes; ++p)
+      if (work[p] > 0) end = std::max(end, quarter.pipes[p].take(at, work[p]) - b.last[p]);
+  };
+  if (latest == nullptr) {
+    ask(begin, b.issues, b.work);
+  } else {
+    std::array<double, kPipes> rest;
+    for (size_t p = 0; p < kPipes; ++p) rest[p] = b.work[p] - latest->work[p];
+    ask(begin, b.issues - latest->issues, rest);
+    ask(begin + late_by, latest->issues, latest->work);
+  }
+  for (const Block::Out& out : b.outs) {
+    const bool waits = (out.needs & late) != 0;
+    rows[out.row] = {begin + out.at + (waits ? late_by : 0) + out.part * (end - alone), waits ? loaded : 0};
+  }
+  for (size_t k = 0; k < b.names.size(); ++k) rows[b.names[k].row] = named[k];
+  issued_ += b.issues;
+  for (size_t s = 0; s < kSources.size(); ++s) issued_by_source_[s] += b.by_source[s];
+  w.clock += b.issues;
+  w.pending = std::max(w.pending, end);
+  now_ = std::max(now_, w.pending);
+}
+
+void Clock::computed(int function, uint32_t from, uint32_t to) {
+  WarpTime& w = *warp_;
+  Multiprocessor& sm = sm_of(*at_, w.rank);
+  const Block& b = block(function, from, to);
+  turn_line_ = b.line;
+  if (b.plain) compute(b, w, sm.quarters[w.quarter]);
+  if (b.plain && !b.lacks_rows) return;
+  for (uint32_t pc = from; pc < to; ++pc) {
+    const Info& i = infos_[static_cast<size_t>(function)][pc];
+    if (!i.has_row) lacks_row(function, pc);
+    if (b.plain) continue;
+    if (i.kind == OpKind::arithmetic)
+      compute(i, w, sm);
+    else
+      act(i, w, sm, machine::kLanes);
+  }
+}
+
+}  // namespace bitwell::timing
