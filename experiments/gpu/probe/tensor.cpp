@@ -33,8 +33,8 @@ constexpr Wgmma kWgmma[] = {{"bf16", "f32.bf16.bf16", 16, ", 1, 1, 0, 0", false}
 
 constexpr Wgmma kHalf{"f16", "f32.f16.f16", 16, ", 1, 1, 0, 0", false};
 
-// `groups` of `each` products in a pass; behind each group `meanwhile` operations, each of which needs the one
-// before, and a wait that leaves so many groups under way.
+// `groups` of `each` products in a pass; behind each group `meanwhile` operations, each of which needs the
+// one before, and a wait that leaves so many groups under way.
 double wgmma(device::Device& device, const Wgmma& w, int n, bool registers, int groups, int each, int leave,
              uint32_t warpgroups = 1, int meanwhile = 0) {
   Probe p;
