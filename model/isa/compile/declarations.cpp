@@ -84,9 +84,11 @@ void FunctionBuilder::declare(const ptx::Variable& v) {
   Scope& scope = scopes_.back();
   const Type& declared = *find_type(v.type);
   if (v.space == ".reg") {
-    if (!v.dims.empty() || v.initialized || v.vector != 1)
-      throw Invalid("register '" + v.name + "' cannot be an array, a vector or initialised");
-    if (v.range)
+    if (!v.dims.empty() || v.initialized)
+      throw Invalid("register '" + v.name + "' cannot be an array or initialised");
+    if (v.vector != 1)
+      declare_vector(v, declared);
+    else if (v.range)
       scope.registers.declare_range(v.name, *v.range, declared);
     else
       scope.registers.declare(v.name, {register_row(declared, v.name), &declared});

@@ -43,7 +43,7 @@ void FunctionBuilder::block(const std::vector<ptx::Statement>& statements) {
   for (const ptx::Statement& s : statements) {
     try {
       switch (s.kind) {
-        case ptx::Statement::Kind::instruction: translate(s.instruction); break;
+        case ptx::Statement::Kind::instruction: translate(spread(s.instruction)); break;
         case ptx::Statement::Kind::label:
           label_at[scopes_.back().labels.at(s.name)] = static_cast<uint32_t>(out_.code.size());
           behind_label_ = true;

@@ -81,10 +81,16 @@ class FunctionBuilder final : public Builder {
     std::map<std::string, Variable> variables;
     std::map<std::string, const ptx::Statement*> tables;
     std::map<std::string, uint32_t> labels;
+    std::map<std::string, int> vectors;  // registers that are vectors, and how many components they have
   };
 
   void block(const std::vector<ptx::Statement>& statements);
   void declare(const ptx::Variable& v);
+  void declare_vector(const ptx::Variable& v, const Type& type);
+  int vector_register(const std::string& name) const;  // its components, 0 where it is none
+  // With the components of registers that are vectors in their place.
+  void spread(ptx::Operand& o) const;
+  const ptx::Instruction& spread(const ptx::Instruction& i);
   machine::CudaPlace cuda_of(const ptx::SourceLine& source);
   void translate(const ptx::Instruction& i);
   const Form& choose(const ptx::Instruction& i, Match& match) const;
@@ -117,6 +123,8 @@ class FunctionBuilder final : public Builder {
   uint32_t guard_ = 0;         // of the instruction under way
   bool has_effect_ = false;    // likewise
   uint32_t carry_ = 0;
+  bool vectors_ = false;     // some register is one
+  ptx::Instruction spread_;  // that under way, where some is
 };
 
 }  // namespace bitwell::isa

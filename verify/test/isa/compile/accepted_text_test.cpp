@@ -36,6 +36,33 @@ TEST(AcceptedText, AVectorOfOneIsItsRegister) {
     EXPECT_NE(refusal(module_of("9.0", body)), "") << body;
 }
 
+// As nvcc passes on inline assembly of quack's kernels; what is taken and what is not is ptxas's.
+TEST(AcceptedText, ARegisterMayBeAVector) {
+  for (const char* body :
+       {".reg .v4 .s32 v; mov.s32 v.x, %r1; mov.b32 v.y, %r1; mov.u32 v.z, v.y; mov.s32 v.w, v.x;\n"
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.s32 [%r2], v, [%r3];",
+        ".reg .v4 .s32 v; mov.s32 v.r, %r1; mov.s32 v.g, v.x; mov.s32 v.b, v.y; mov.s32 v.a, v.z;",
+        ".reg .v2 .b64 v; ld.global.v2.b64 v, [%d1]; st.global.v2.b64 [%d1], {v.y, v.x};",
+        ".reg .v2 .b32 v; ld.global.v2.b32 v, [%d1]; mov.b64 %d2, v; mov.b64 v, %d2;",
+        ".reg .v4 .f32 v; ld.global.v4.f32 v, [%d1]; fma.rn.f32 v.x, v.y, v.z, v.w;",
+        ".reg .v2 .b32 v; { .reg .b32 v; mov.b32 v, %r1; } mov.b32 v.x, %r1;",
+        ".reg .b32 v; { .reg .v2 .b32 v; mov.b32 v.x, %r1; } mov.b32 v, %r1;"})
+    EXPECT_EQ(refusal(module_of("9.0", body)), "") << body;
+  for (const auto& [body, why] :
+       {std::pair{".reg .v4 .b64 v;", "more than 128 bits"},
+        {".reg .v2 .pred v;", "predicate 'v' cannot be a vector"},
+        {".reg .v2 .b32 v; .reg .b32 v;", "declared twice"},
+        {".reg .b32 v; .reg .v2 .b32 v;", "declared twice"},
+        {".reg .v2 .b32 v; .reg .v2 .b32 v;", "declared twice"},
+        {".reg .v4 .s32 v; ld.global.v2.s32 v, [%d1];", "a destination of 2 registers"},
+        {".reg .v4 .s32 v; add.s32 v, v, v;", "register"},
+        {".reg .v4 .s32 v; add.s32 v.x, v.y, v;", "register"},
+        {".reg .v2 .b32 v; mov.s32 v.z, %r1;", "2 components"},
+        {".reg .v2 .b32 v<3>; mov.s32 v1.x, %r1;", "a range of registers that are vectors"}})
+    EXPECT_NE(refusal(module_of("9.0", body)).find(why), std::string::npos)
+        << body << ": " << refusal(module_of("9.0", body));
+}
+
 TEST(AcceptedText, ModifiersKeepWhatTheySayInAnyOrder) {
   for (
       const char* body :

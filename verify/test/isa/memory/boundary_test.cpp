@@ -54,6 +54,22 @@ TEST(Boundary, ConstantsAssociateToTheLeft) {
             (std::vector<uint32_t>{65, 4, 0, 32, 8, 18, 8}));
 }
 
+// PTX ISA 9.0, 6.4.3.
+TEST(Boundary, AVectorsComponentsAreRegistersOfTheirOwn) {
+  test::Kernel k{.parameters = ".param .u64 out",
+                 .registers = ".reg .b64 %d;\n.reg .b32 %r;\n.reg .v4 .b32 v;\n.reg .v2 .b64 w;",
+                 .body =
+                     "ld.param.u64 %d, [out];\nmov.b32 v.x, 1;\nmov.b32 v.g, 2;\nmov.b32 v.z, 3;\n"
+                     "add.u32 v.w, v.x, v.z;\nmov.b64 w.y, {v.y, v.w};\nmov.b64 w.x, 5;\n"
+                     "{ .reg .b32 v; mov.b32 v, 9; mov.b32 %r, v; }\n"
+                     "st.global.v4.b32 [%d], v;\nst.global.v2.b64 [%d+16], w;\nst.global.b32 [%d+32], %r;",
+                 .shape = {.block = {1, 1, 1}},
+                 .buffers = {test::output(36)}};
+  const test::Left left = k.run();
+  ASSERT_EQ(left.end(), "held");
+  EXPECT_EQ(left.all<uint32_t>(0), (std::vector<uint32_t>{1, 2, 3, 4, 5, 0, 2, 4, 9}));
+}
+
 // PTX ISA 9.0, 9.7.13.15.1: the transaction count is at most 2^20 - 1, also where several expectations add
 // up.
 TEST(Boundary, TheSumOfExpectedBytesHasALimit) {
