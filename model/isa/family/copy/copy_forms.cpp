@@ -260,6 +260,11 @@ constexpr Form kAsync[] = {
     {"cp.async.bulk.tensor|.2d.shared::cluster.global.tile::gather4" BYTES "[.multicast::cluster]" HINT, "*",
      bulk, 86, &Features::pair_copies},
     {"cp.async.bulk.tensor|.2d.shared::cta.global.tile::gather4" BYTES HINT, "*", bulk, 86, 100},
+    {"cp.async.bulk.tensor|.2d" PAIR ".shared::cluster.global.tile::gather4" BYTES
+     "[.multicast::cluster]" HINT,
+     "*", bulk, 86, &Features::pair_copies},
+    {"cp.async.bulk.tensor|.2d" PAIR ".shared::cta.global.tile::gather4" BYTES HINT, "*", bulk, 86,
+     &Features::pair_copies},
     {"cp.async.bulk.tensor|.2d.global.shared::cta.tile::scatter4.bulk_group" HINT, "*", bulk, 86,
      &Features::pair_copies},
     {"cp.async.bulk.prefetch.tensor|.2d.L2.global.tile::gather4" HINT, "*", bulk, 86, &Features::pair_copies},

@@ -142,6 +142,12 @@ inline constexpr BlackwellForm kBlackwellForms[] = {
     {TENSOR ".shared::cluster.global.tile::gather4" BYTES
             ".L2::cache_hint [%r1], [%d1, {%r2, %r3, %r4, %r5, %r6}], [%r7], %d2;",
      kFamily10},
+    {TENSOR ".shared::cta.global.tile::gather4" BYTES
+            ".cta_group::1.L2::cache_hint [%r1], [%d1, {%r2, %r3, %r4, %r5, %r6}], [%r7], %d2;",
+     kFamily10},
+    {TENSOR ".shared::cluster.global.tile::gather4" BYTES
+            ".multicast::cluster.cta_group::2 [%r1], [%d1, {%r2, %r3, %r4, %r5, %r6}], [%r7], %h1;",
+     kFamily10},
     {TENSOR ".shared::cluster.global.tile::gather4" BYTES " [%r1], [%d1, {%r2, %r3, %r4, %r5}], [%r7];",
      kNowhere},
     {TENSOR ".shared::cluster.global.tile::gather4" BYTES " [%r1], [%d1, {%r2, %r3}], [%r7];", kNowhere},

@@ -158,9 +158,10 @@ TensorMap rows_of(TensorSwizzle swizzle, uint32_t box_rows = 1) {
   m.swizzle = swizzle;
   return m;
 }
-std::string gather(const std::string& coordinates, const std::string& space = "cluster") {
-  return "cp.async.bulk.tensor.2d.shared::" + space +
-         ".global.tile::gather4.mbarrier::complete_tx::bytes [tile], [%d2, {" + coordinates + "}], [bar];\n";
+std::string gather(const std::string& coordinates, const std::string& space = "cluster",
+                   const std::string& group = "") {
+  return "cp.async.bulk.tensor.2d.shared::" + space + ".global.tile::gather4.mbarrier::complete_tx::bytes" +
+         group + " [tile], [%d2, {" + coordinates + "}], [bar];\n";
 }
 
 TEST(RowsByName, AreGatheredOneBehindTheOther) {
@@ -171,12 +172,13 @@ TEST(RowsByName, AreGatheredOneBehindTheOther) {
   for (const TensorSwizzle swizzle : {TensorSwizzle::none, TensorSwizzle::b128})
     for (const Case& c :
          {Case{0, {3, 17, 3, 0}}, {32, {19, 18, 1, 2}}, {48, {5, 20, -1, 6}}, {-8, {0, 1, 2, 9}}})
-      for (const char* space : {"cluster", "cta"}) {
+      for (const auto& [space, group] :  // FlashMLA names the group
+           {std::pair{"cluster", ""}, {"cta", ""}, {"cluster", ".cta_group::1"}, {"cta", ".cta_group::1"}}) {
         const TensorMap map = rows_of(swizzle);
         const std::vector<std::byte> tensor = random_bytes(192 * 20);
         std::string coordinates = std::to_string(c.column);
         for (const int r : c.rows) coordinates += ", " + std::to_string(r);
-        const Outcome o = run(kernel(gather(coordinates, space), 512,
+        const Outcome o = run(kernel(gather(coordinates, space, group), 512,
                                      "setp.ge.u32 %p2, %r0, 32;\n@%p2 ret;\n" + chunks(swizzle, 0, 4)),
                               map, tensor);
         ASSERT_EQ(o.what, "");
