@@ -1,4 +1,6 @@
 """Functions of the CuTe DSL, for the tests."""
+from typing import NamedTuple, Optional
+
 import cutlass
 import cutlass.cute as cute
 import cutlass.memory
@@ -151,3 +153,20 @@ def tiles(x: cute.Tensor, y: cute.Tensor):
     smem = cute.make_layout((16, 32), stride=(32, 1))
     copies, through = cute.nvgpu.cpasync.make_tiled_tma_atom(cute.nvgpu.cpasync.CopyBulkTensorTileG2SOp(), x, smem, (16, 32))
     tile_kernel(copies, through, y, smem, (16, 32)).launch(grid=(cute.ceil_div(x.shape[0], 16), 1, 1), block=(64, 1, 1))
+
+
+class Scaling(NamedTuple):
+    by: cutlass.Int32
+    also: Optional[cutlass.Int32] = None
+    plus: cutlass.Int32 = cutlass.Int32(1)
+
+
+@cute.kernel
+def scaled_kernel(x: cute.Tensor, y: cute.Tensor, by: cutlass.Int32, plus: cutlass.Int32):
+    i, _, _ = cute.arch.thread_idx()
+    y[i] = x[i] * by + plus
+
+
+@cute.jit
+def scaled(x: cute.Tensor, scaling: Scaling, stream, y: cute.Tensor):
+    scaled_kernel(x, y, scaling.by, scaling.plus).launch(grid=(1, 1, 1), block=(32, 1, 1), stream=stream)

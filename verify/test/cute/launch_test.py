@@ -127,6 +127,16 @@ def test_tensors_of_the_dsl_and_tuples_are_taken():
     assert (y == x).all()
 
 
+def test_calls_for_tvm_leave_out_the_stream_wherever_it_stands_and_give_pythons_numbers_in_tuples():
+    fakes = [make_fake_compact_tensor(cutlass.Int32, (32,)) for _ in range(2)]
+    stream = make_fake_stream(use_tvm_ffi_env_stream=True)
+    scaling = functions.Scaling(cutlass.Int32(1), None, cutlass.Int32(1))
+    compiled = bitwell.cute.compile(functions.scaled, fakes[0], scaling, stream, fakes[1], options="--enable-tvm-ffi")
+    x, y = np.arange(32, dtype=np.int32), np.zeros(32, np.int32)
+    compiled(x, functions.Scaling(3, None, 7), y)
+    assert (y == 3 * x + 7).all()
+
+
 def test_clusters_and_what_kernels_print(capfd):
     x = np.full(4, -1, np.int32)
     bitwell.cute.compile(functions.ranks, make_fake_compact_tensor(cutlass.Int32, (4,)))(x)

@@ -57,12 +57,16 @@ class Compiled:
         from . import dsl
 
         names = list(self._inner.execution_args.signature.parameters)
+        of_tvm = [n for n in names if getattr(self._likes.get(n), "use_tvm_ffi_env_stream", False)]  # wherever they stand, TVM's calls leave them out
+        if len(arguments) <= len(names) - len(of_tvm):
+            names = [n for n in names if n not in of_tvm]
         if len(arguments) > len(names):
             raise _native.InputError(f"{len(arguments)} arguments for a function of {len(names)}: {', '.join(names)}")
         given = dict(zip(names, arguments), **named)
         reached = []
         for name, value in list(given.items()):
             given[name] = converted(name, value, self._likes.get(name), reached)
+        names = list(self._inner.execution_args.signature.parameters)
         for name in names:
             if name not in given and dsl.is_stream(self._likes.get(name)):
                 given[name] = dsl.stream()
