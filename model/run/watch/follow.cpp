@@ -82,8 +82,7 @@ void Follow::mark(const Mark& m, AccessKind kind, const Cluster& cluster) {
   ++met_;
   uint8_t* const at = inverts ? reinterpret_cast<uint8_t*>(region->raw_bytes()) : region->raw_defined();
   for (uint64_t i = 0; i < m.bytes; ++i) change(at + (address - region->base()) + i);
-  if (!inverts && kind == AccessKind::write && !shared && !region->scratch)
-    stored_here(*region, address, m.bytes);
+  if (!inverts && kind == AccessKind::write && !shared) stored_here(*region, address, m.bytes);
 }
 
 void Follow::used(int ptx_line, const std::string& as) {

@@ -169,11 +169,12 @@ void store_unknown(const MemoryUse& use, run::Context& context, const run::LaneB
   const run::LaneBits unknown = run::unknown_of(context, row, lane, size_t{use.register_bytes});
   const machine::Region* global =
       (access.global >> lane & 1) != 0 ? context.cta.grid.global.owner(access.bytes[at]) : nullptr;
-  const bool output = global != nullptr && !global->scratch;
+  const bool whole = global != nullptr && !global->scratch;
   for (size_t i = 0; i < use.size; ++i) {
     const auto bits = static_cast<uint8_t>((i < 8 ? unknown.low : unknown.high) >> 8 * (i % 8));
-    if (bits != 0 && output && context.follow() == nullptr) context.report_missing(row, lane, "an output");
-    if (bits != 0 && output) follow_output(context, access, lane, offset + i, 1);
+    if (bits != 0 && whole && context.follow() == nullptr) context.report_missing(row, lane, "an output");
+    if (bits != 0 && global != nullptr && context.follow() != nullptr)
+      follow_output(context, access, lane, offset + i, 1);
     if (access.tracked && access.defined[at] != nullptr)
       access.defined[at][offset + i] = static_cast<uint8_t>(~bits);
   }
