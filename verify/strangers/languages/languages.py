@@ -12,6 +12,7 @@ import csv
 import fcntl
 import fnmatch
 import importlib.metadata
+import importlib.util
 import json
 import os
 import pathlib
@@ -45,6 +46,7 @@ def unpack(checkout, project, needs, work):
 def run_here(run, source, sm, out):
     """In a process of its own, for it makes torch another: what the program's own check came to, into launches.json."""
     import torch
+    import bitwell.cute
     import bitwell.torch
     import bitwell.triton
     from bitwell import gpu
@@ -53,6 +55,8 @@ def run_here(run, source, sm, out):
     shown = gpu.opened(gpu.Settings(device=DEVICES[sm], report=out, keep=True))
     bitwell.torch.activate()
     bitwell.triton.activate()
+    if importlib.util.find_spec("cutlass"):
+        bitwell.cute.activate()
     own = "passed"
     try:
         run(source)
@@ -79,9 +83,10 @@ def started(*arguments, out):
         run_here(*arguments)
         sys.stdout.flush(), sys.stderr.flush()
         os._exit(0)
-    os.waitpid(child, 0)
+    ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     left = out / "launches.json"
-    return json.loads(left.read_text()) if left.exists() else {"own check": f"not within {LIMIT} s", "launches": []}
+    why = f"not within {LIMIT} s" if ended == -signal.SIGALRM else f"ended with {ended}"
+    return json.loads(left.read_text()) if left.exists() else {"own check": why, "launches": []}
 
 
 def rows_of(label, program, sm, left, bitwell):
@@ -112,7 +117,7 @@ def write(rows):
 
 def merge(path, rows):
     kept = list(csv.DictReader(path.open())) if path.exists() else []
-    order = {(project, name, f"sm_{sm}a"): i for i, (project, name, sm) in enumerate(all_programs())}
+    order = {(project.lower(), name, f"sm_{sm}a"): i for i, (project, name, sm) in enumerate(all_programs())}
     key = lambda r: (r["project"].split()[0].lower(), r["program"], r["target"])
     new = {key(r) for r in rows}
     kept = [r for r in kept if key(r) not in new and key(r) in order] + rows
@@ -132,7 +137,7 @@ def all_programs():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=pathlib.Path, required=True)
-    for checkout in sorted({s.checkout for s in SUITES.values()}):
+    for checkout in sorted({s.checkout for s in SUITES.values()} - {""}):
         parser.add_argument(f"--{checkout}", type=pathlib.Path, help="a checkout")
     parser.add_argument("--bitwell", default=str(ROOT / "build/release/bin/bitwell"))
     parser.add_argument("--only", action="append", default=[], help="of 'PROJECT PROGRAM sm_90a'")
@@ -144,14 +149,15 @@ def main():
     for project, name, sm in all_programs():
         full = f"{project} {name} sm_{sm}a"
         suite = SUITES[project]
-        checkout = getattr(given, suite.checkout)
+        checkout = getattr(given, suite.checkout) if suite.checkout else ""
         if given.only and not any(fnmatch.fnmatch(full, pattern) for pattern in given.only):
             continue
         if given.list or checkout is None:
             print(full)
             continue
-        commit = unpack(checkout, suite.checkout, suite.needs, given.work)
-        label = f"{project.capitalize()} {importlib.metadata.version(suite.package)}, {commit}"
+        label = f"{project[0].upper()}{project[1:]} {importlib.metadata.version(suite.package)}"
+        if checkout:
+            label += f", {unpack(checkout, suite.checkout, suite.needs, given.work)}"
         out = given.work / "launches" / full
         left = started(suite.programs[name][1], given.work / suite.checkout / suite.folder, sm, out, out=out)
         write(list(rows_of(label, name, sm, left, given.bitwell)))

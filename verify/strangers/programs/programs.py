@@ -3,6 +3,7 @@
 
     programs.py --work DIR --cutlass CHECKOUT [--deepgemm CHECKOUT] [--python PYTHON] [--only PATTERN]... [--build | --judge]
     programs.py --work DIR --built PROJECT=CHECKOUT ... [--only PATTERN]...
+    programs.py --work DIR --tilelang PYTHON
     programs.py ... --against BITWELL           # another version's: speed, each of the two in turn, into speed.csv
 
 A checkout is a git repository, bare or not. What was built in DIR is not built again: each takes nvcc minutes. The
@@ -142,6 +143,8 @@ def larger(argument):
 
 def command_of(program, work, python, large=False):
     """What is run, and with which environment."""
+    if program.project == "tilelang":
+        return [str(python), str(HERE / "tilelang_programs.py"), program.source], dict(os.environ, TILELANG_DISABLE_CACHE="1")
     if program.project != "cute":
         return [str(binary(program, work)), *map(larger if large else str, program.arguments)], os.environ
     examples = work / "cutlass/examples/python/CuTeDSL"
@@ -227,6 +230,7 @@ def main():
     parser.add_argument("--deepgemm", type=pathlib.Path)
     parser.add_argument("--built", action="append", default=[], metavar="PROJECT=CHECKOUT", help="of programs_built.py")
     parser.add_argument("--python", type=pathlib.Path, help="with nvidia-cutlass-dsl and NumPy")
+    parser.add_argument("--tilelang", type=pathlib.Path, metavar="PYTHON", help="with tilelang and torch")
     parser.add_argument("--bitwell", default=str(HERE.parents[2] / "build/release/bin/bitwell"))
     parser.add_argument("--against", help="another version's bitwell")
     parser.add_argument("--only", action="append", default=[])
@@ -236,21 +240,25 @@ def main():
     commits = {name: unpack(name, getattr(given, name), given.work) for name in FOLDERS if getattr(given, name)}
     commits |= {name: commit(checkout) for name, checkout in (word.split("=", 1) for word in given.built)}
     commits["cute"] = commits.get("cutlass", "")
+    if given.tilelang:
+        commits["tilelang"] = subprocess.run((str(given.tilelang), "-c", "import tilelang; print(tilelang.__version__)"), check=True,
+                                             capture_output=True, text=True).stdout.split()[-1]
     for program in PROGRAMS + PROGRAMS_BUILT:
         if given.only and not any(fnmatch.fnmatch(program.name, pattern) for pattern in given.only):
             continue
-        if program.project not in commits or (program.project == "cute" and not given.python):
+        python = given.tilelang if program.project == "tilelang" else given.python
+        if program.project not in commits or (program.project == "cute" and not python):
             continue
-        if program.source and not commits["cute"]:  # CUTLASS's headers
+        if program.source and program.project != "tilelang" and not commits["cute"]:  # CUTLASS's headers
             continue
-        if program.project != "cute":
+        if program.project not in ("cute", "tilelang"):
             built = binary(program, given.work) if given.judge else build(program, given.work)
             if built is None or not built.exists() or given.build:
                 continue
         if given.against:
-            write(compare(program, given.work, given.bitwell, given.against, given.python), "speed.csv", SPEED)
+            write(compare(program, given.work, given.bitwell, given.against, python), "speed.csv", SPEED)
             continue
-        write(run(program, commits[program.project], given.work, given.bitwell, given.python))
+        write(run(program, commits[program.project], given.work, given.bitwell, python))
     return 0
 
 

@@ -74,4 +74,5 @@ PROGRAMS_BUILT += [Program(f"ThunderKittens {name}", "", arch, (), kernel, (), "
                    for name, arch, kernel in (("nvfp4_b200_gemm", "100a", "entrypoint"), ("bf16_h100_gemm", "90a", "lcf"))]
 PROGRAMS_BUILT += [Program(f"FlashAttention-3 {name}", "", "90a", (), "Flash", (), "PASSED", "FlashAttention-3", "FAILED")
                    for name in ("causal", "clusters")]
-PROGRAMS_BUILT += [Program("FlashMLA dense", "", "90a", (), "mla", (), "PASSED", "FlashMLA", "FAILED")]
+PROGRAMS_BUILT += [Program(f"FlashMLA {name}", "", arch, (), kernel, (), "PASSED", "FlashMLA", "FAILED")
+                   for name, arch, kernel in (("dense", "90a", "mla"), ("sparse", "100a", "sparse_attn"))]

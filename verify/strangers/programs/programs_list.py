@@ -12,7 +12,7 @@ class Program(NamedTuple):
     kernel: str = "GemmUniversal"  # what of the kernels' names is judged
     flags: tuple = ()
     passed: str = "Disposition: Passed"  # what the program's own check prints; none: it has no check
-    project: str = "cutlass"  # or deepgemm, or cute: a name of cute_programs.py, with the user's Python
+    project: str = "cutlass"  # or deepgemm, or cute or tilelang: a name of PROJECT_programs.py, with the user's Python
     failed: str = ""  # what that check prints only where it has failed
 
 
@@ -72,3 +72,5 @@ PROGRAMS = [
 PROGRAMS += [Program(f"cute {name}", name, "100a", (), "kernel_cutlass", (), "PASSED", "cute")
              for name in ("dense", "software_pipeline", "persistent", "persistent_alone", "dynamic", "dynamic_alone", "nvfp4",
                           "nvfp4_pair", "grouped_shared", "grouped_global")]
+PROGRAMS += [Program(f"tilelang {name}, sm_{arch}", name, arch, (), "", (), "PASSED", "tilelang", "FAILED")
+             for name in ("matmul", "rms_norm") for arch in ("90a", "100a")]
