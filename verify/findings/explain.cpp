@@ -134,8 +134,8 @@ Followed followed(const Finding& f, const Earlier& earlier, size_t number, const
   const launch::Ran left = rerun([&](run::Options& options) { options.follow = &follow; });
   out.places = follow.met();
   out.outputs = follow.outputs();
-  // A buffer that starts unwritten and is no output is the kernel's own room. Of a program's memory, which has
-  // its address, nobody knows.
+  // A buffer that starts unwritten and is no output is the kernel's own room. Of a program's memory, which
+  // has its address, nobody knows.
   for (const launch::Buffer& b : launch.buffers)
     if (!b.defined && !b.output && !b.address)
       std::erase_if(out.outputs, [&](const run::Follow::Output& o) { return o.buffer == b.name; });
