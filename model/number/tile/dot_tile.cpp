@@ -56,12 +56,13 @@ bool finite(const Format& f, uint32_t code) {
   return (code >> f.ignored_low & f.magnitude_mask()) <= f.max_code();
 }
 
-// The emulation of fp8 takes the products with k % 4 in {0, 1} first: the place of each k.
+// The emulation of fp8 takes the products with k % 4 in {0, 1} first: the place of each k. Empty where they
+// are taken one after the other.
 std::vector<size_t> order_of(const DotRule& rule, size_t k) {
   std::vector<size_t> out;
-  for (size_t half = 0; half < (rule.emulated ? 2 : 1); ++half)
+  for (size_t half = 0; half < 2 && rule.emulated; ++half)
     for (size_t i = 0; i < k; ++i)
-      if (!rule.emulated || i % 4 / 2 == half) out.push_back(i);
+      if (i % 4 / 2 == half) out.push_back(i);
   return out;
 }
 
@@ -125,7 +126,7 @@ void ordered_products(const DotOperand& o, std::span<const size_t> order, const 
   value.resize(o.codes.size());
   exponent.resize(o.codes.size());
   lanes.products(*o.format, narrow(*o.format), o.codes.data(), o.codes.size(), value.data(), exponent.data());
-  if (std::is_sorted(order.begin(), order.end())) return;
+  if (order.empty()) return;
   const std::vector<float> values = value;
   const std::vector<int16_t> exponents = exponent;
   const size_t k = order.size();
@@ -134,6 +135,14 @@ void ordered_products(const DotOperand& o, std::span<const size_t> order, const 
       value[first + i] = values[first + order[i]];
       exponent[first + i] = exponents[first + order[i]];
     }
+}
+
+// Exponents of a narrow format.
+std::vector<int8_t> in_bytes(const std::vector<int16_t>& exponent) {
+  std::vector<int8_t> out(exponent.size());
+  for (size_t i = 0; i < out.size(); ++i)
+    out[i] = static_cast<int8_t>(std::max<int16_t>(exponent[i], kNoByteExponent));
+  return out;
 }
 
 // Whether sums of its products, where nothing is cut off, are those of fp32.
@@ -219,26 +228,34 @@ void transpose(const T* from, size_t columns, size_t k, size_t stride, T* to) {
 // Of rules of single products.
 const DotColumns::Products& opened(const DotColumns& b, const ValueLanes& lanes) {
   DotColumns::Products& out = *b.products;
-  std::call_once(out.once, [&] {
+  if (out.ready.load(std::memory_order_acquire)) return out;
+  const std::lock_guard guard(out.lock);
+  if (!out.ready.load(std::memory_order_relaxed)) {
     const size_t stride = padded(b.columns);
     std::vector<float> value;
     std::vector<int16_t> exponent;
     ordered_products({b.format, b.codes}, order_of(*b.rule, b.k), lanes, value, exponent);
-    out.exponent.resize(b.k * stride);
-    transpose(exponent.data(), b.columns, b.k, stride, out.exponent.data());
+    if (narrow(*b.format)) {
+      out.byte_exponent.assign(b.k * stride, 0);
+      transpose(in_bytes(exponent).data(), b.columns, b.k, stride, out.byte_exponent.data());
+    } else {
+      out.exponent.assign(b.k * stride, 0);
+      transpose(exponent.data(), b.columns, b.k, stride, out.exponent.data());
+    }
     if (narrow(*b.format) && b.rule->scale == nullptr && !b.number.empty()) {
       out.value = b.number;
     } else {
-      out.value.resize(b.k * stride);
+      out.value.assign(b.k * stride, 0);
       transpose(value.data(), b.columns, b.k, stride, out.value.data());
     }
     const size_t scales = b.rule->scales(b.k);
-    out.scale_exponent.resize(std::max<size_t>(scales, 1) * stride);
+    out.scale_exponent.assign(std::max<size_t>(scales, 1) * stride, 0);
     for (size_t c = 0; c < b.columns; ++c)
       for (size_t i = 0; i < scales; ++i)
         out.scale_exponent[i * stride + c] =
             static_cast<int16_t>(scales_of(*b.rule)[b.scales[c * scales + i]].exponent);
-  });
+    out.ready.store(true, std::memory_order_release);
+  }
   return out;
 }
 
@@ -321,7 +338,7 @@ class Tile {
       all[g] = {of.occupied[g], of.scale[g].exponent * 65536, -kRaise * sum, of.scale[g].value / 4};
     }
     each_strip(
-        [&](size_t row, size_t first, size_t, uint32_t* lane) {
+        [&](size_t row, size_t first, size_t count, uint32_t* lane) {
           uint32_t slow = 0;
           for (size_t i = 0; i < k; i += kChunk) {
             const size_t g = i / kGroup;
@@ -331,7 +348,8 @@ class Tile {
                                   stride,
                                   rule_.fraction_bits,
                                   2 + 2 * rule_.scale->fraction_bits,
-                                  rule_.zero_exponent};
+                                  rule_.zero_exponent,
+                                  count};
             slow |= loops_.tile.scaled({&of.twice[row * k + i], &all[row * k / kGroup + g]}, step, lane);
           }
           return slow;
@@ -346,6 +364,7 @@ class Tile {
     explicit RowProducts(const Tile& tile)
         : tile_(tile), b_(opened(tile.b_, tile.loops_.values)), order_(order_of(tile.rule_, tile.b_.k)) {
       ordered_products(tile.a_, order_, tile.loops_.values, value_, exponent_);
+      if (narrow(*tile.b_.format)) byte_exponent_ = in_bytes(exponent_);
       // Chunks end where the emulation's first half does.
       first_half_ = tile.rule_.emulated
                         ? static_cast<size_t>(
@@ -361,21 +380,25 @@ class Tile {
       for (size_t i = 0; i < k;) {
         const size_t end = std::min(i + static_cast<size_t>(rule.length), i < first_half_ ? first_half_ : k);
         const size_t scale = rule.scale == nullptr ? 0 : i / static_cast<size_t>(rule.scale_vector);
+        const bool bytes = narrow(*tile_.b_.format);
         const PlainStep step{&b_.value[i * stride + first],
-                             &b_.exponent[i * stride + first],
+                             bytes ? nullptr : &b_.exponent[i * stride + first],
+                             bytes ? &b_.byte_exponent[i * stride + first] : nullptr,
                              &b_.scale_exponent[scale * stride + first],
                              stride,
                              static_cast<int>(end - i),
-                             narrow(*tile_.b_.format),
+                             bytes,
                              tile_.a_.format->fraction_bits + tile_.b_.format->fraction_bits,
                              rule.fraction_bits,
                              rule.zero_exponent,
-                             rule.rounding};
+                             rule.rounding,
+                             count};
         const int scale_exponent =
             rule.scale == nullptr ? 0
                                   : scales_of(rule)[tile_.a_.scales[row * rule.scales(k) + scale]].exponent;
-        slow |= tile_.loops_.tile.plain({&value_[row * k + i], &exponent_[row * k + i], scale_exponent}, step,
-                                        lane);
+        slow |= tile_.loops_.tile.plain({&value_[row * k + i], &exponent_[row * k + i],
+                                         bytes ? &byte_exponent_[row * k + i] : nullptr, scale_exponent},
+                                        step, lane);
         // An fp16 sum may have become infinite: the next chunk would read it as a number.
         if (rule.output == &f16)
           for (size_t c = 0; c < count; ++c) slow |= static_cast<uint32_t>((lane[c] & 0x7C00) == 0x7C00) << c;
@@ -390,6 +413,7 @@ class Tile {
     std::vector<size_t> order_;
     std::vector<float> value_;
     std::vector<int16_t> exponent_;
+    std::vector<int8_t> byte_exponent_;
     size_t first_half_ = 0;
   };
 
@@ -479,9 +503,9 @@ void open_groups(DotColumns& out, const DotOperand& b, const ValueLanes& lanes) 
   const size_t stride = padded(out.columns);
   const Groups of(*out.rule, b, out.columns, out.k, lanes);
   const size_t groups = of.k / kGroup;
-  out.raised.resize(of.k * stride, kRaise);
-  out.group.resize(groups * stride);
-  out.scale.resize(groups * stride);
+  out.raised.assign(of.k * stride, kRaise);
+  out.group.assign(groups * stride, 0);
+  out.scale.assign(groups * stride, 0);
   for (size_t c = 0; c < out.columns; ++c)
     for (size_t i = 0; i < of.k; i += 4)
       for (size_t j = 0; j < 4; ++j)
@@ -498,9 +522,15 @@ void open_groups(DotColumns& out, const DotOperand& b, const ValueLanes& lanes) 
 
 DotColumns prepare_columns(const DotRule& rule, const DotOperand& b, size_t columns, size_t k,
                            std::string_view level) {
+  DotColumns out;
+  prepare_columns(rule, b, columns, k, out, level);
+  return out;
+}
+
+void prepare_columns(const DotRule& rule, const DotOperand& b, size_t columns, size_t k, DotColumns& out,
+                     std::string_view level) {
   check(rule, b, columns, k, "prepare_columns");
   const Loops loops = loops_of(level);
-  DotColumns out;
   out.rule = &rule;
   out.format = b.format;
   out.columns = columns;
@@ -509,13 +539,11 @@ DotColumns prepare_columns(const DotRule& rule, const DotOperand& b, size_t colu
   out.scales.assign(b.scales.begin(), b.scales.end());
   out.special = special_ones(rule, b, columns, k, loops.values);
   out.finite = std::none_of(out.special.begin(), out.special.end(), [](uint8_t s) { return s != 0; });
-  if (rule.group != 1) {
-    open_groups(out, b, loops.values);
-    return out;
-  }
-  out.products = std::make_shared<DotColumns::Products>();
+  if (rule.group != 1) return open_groups(out, b, loops.values);
+  if (out.products == nullptr) out.products = std::make_shared<DotColumns::Products>();
+  out.products->ready = false;
+  out.number.clear();
   if (!rule.emulated && out.finite) open_numbers(out, b, loops.exact);
-  return out;
 }
 
 void dot_tile(const DotRule& rule, const DotOperand& a, size_t rows, const DotColumns& b,

@@ -1,6 +1,7 @@
 // Tensor-core dot products of whole tiles, fast: AVX-512, AVX2 or plain, chosen at run time. Bit-equal to
 // dot.h (verify/test/number/dot_tile_test.cpp).
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -29,10 +30,12 @@ struct DotColumns {
   ExactBounds bounds;  // of all of them; exponents as encoded
   // Of the same: what fp32 may not add as it is, opened for the first sum that asks.
   struct Products {
-    std::once_flag once;
-    // [k in the order that the rule takes them][padded column]
-    std::vector<float> value;  // as PlainStep says
-    std::vector<int16_t> exponent;
+    std::mutex lock;
+    std::atomic<bool> ready = false;
+    // [k in the order that the rule takes them][padded column], as PlainStep says
+    std::vector<float> value;
+    std::vector<int16_t> exponent;        // or
+    std::vector<int8_t> byte_exponent;    // of narrow formats
     std::vector<int16_t> scale_exponent;  // [scale][padded column], zeros without scales
   };
   std::shared_ptr<Products> products;
@@ -46,6 +49,9 @@ struct DotColumns {
 // rule does not take.
 DotColumns prepare_columns(const DotRule& rule, const DotOperand& b, size_t columns, size_t k,
                            std::string_view level = "");
+// The same into what an earlier call gave, which nobody else has: its memory is taken again.
+void prepare_columns(const DotRule& rule, const DotOperand& b, size_t columns, size_t k, DotColumns& out,
+                     std::string_view level = "");
 
 // d[row][column] = a[row] . b[column] + d[row][column]; codes [row][k] and scales [row][rule.scales(k)] in a,
 // of the rule's output in d, whose rows are `pitch` apart (0: b.columns) and which ends with the last of

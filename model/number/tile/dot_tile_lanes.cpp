@@ -64,6 +64,7 @@ inline int64_t moved(int64_t significand, int32_t shift) {
 
 // Blocks of columns for groups: one vector of 32-bit integers, two of doubles. No templates of the library
 // with these vectors: the linker would keep one instruction set's code for all.
+using Bytes = int8_t __attribute__((vector_size(kBlock < 8 ? 16 : kLanes)));
 using Short = int16_t __attribute__((vector_size(2 * kBlock)));
 using HalfInt = int32_t __attribute__((vector_size(2 * kBlock)));
 using HalfFloat = float __attribute__((vector_size(2 * kBlock)));
@@ -72,6 +73,26 @@ using Long = int64_t __attribute__((vector_size(4 * kBlock)));
 struct Halves {
   HalfInt half[2];
 };
+
+// Without a way through memory, which the compiler takes.
+inline HalfInt lower(Int v) {
+#if defined(__AVX512BW__)
+  return std::bit_cast<HalfInt>(_mm512_castsi512_si256(std::bit_cast<__m512i>(v)));
+#elif defined(__AVX2__)
+  return std::bit_cast<HalfInt>(_mm256_castsi256_si128(std::bit_cast<__m256i>(v)));
+#else
+  return std::bit_cast<Halves>(v).half[0];
+#endif
+}
+inline HalfInt upper(Int v) {
+#if defined(__AVX512BW__)
+  return std::bit_cast<HalfInt>(_mm512_extracti64x4_epi64(std::bit_cast<__m512i>(v), 1));
+#elif defined(__AVX2__)
+  return std::bit_cast<HalfInt>(_mm256_extracti128_si256(std::bit_cast<__m256i>(v), 1));
+#else
+  return std::bit_cast<Halves>(v).half[1];
+#endif
+}
 
 inline Double cut_off(Double v) {
 #if defined(__AVX512BW__)
@@ -154,6 +175,7 @@ inline Double power_of_two(HalfInt exponent) { return std::bit_cast<Double>((lon
 // Returns a mask of those it cannot do, which stay `addend`.
 inline uint32_t round_block(const Double* totals, int lost, const Halves& addend, uint32_t* d) {
   uint32_t odd = 0;
+#pragma GCC unroll 2
   for (size_t h = 0; h < 2; ++h) {
     const auto exact = std::bit_cast<Long>(totals[h] + 0.0);  // no -0
     const auto kept = std::bit_cast<Double>(exact & ~((int64_t{1} << lost) - 1));
@@ -222,20 +244,40 @@ uint32_t scaled_block(const ScaledRow& row, const ScaledStep& step, size_t first
 
 uint32_t scaled(const ScaledRow& row, const ScaledStep& step, uint32_t* d) {
   uint32_t odd = 0;
-  for (size_t first = 0; first < kLanes; first += kBlock)
+  for (size_t first = 0; first < step.columns; first += kBlock)
     odd |= scaled_block(row, step, first, d + first) << first;
   return odd;
 }
 
-// The largest exponents of a block's products.
-inline Short peak_block(const PlainRow& row, const PlainStep& step, size_t first) {
-  Short peak = Short{} + static_cast<int16_t>(2 * kNoExponent);
+// The largest exponents of the columns' products.
+template <bool narrow>
+inline void peaks_of(const PlainRow& row, const PlainStep& step, int16_t* peak) {
+  const auto length = static_cast<size_t>(step.length);
+  if constexpr (narrow) {
+    int8_t each[kLanes];
+    for (size_t first = 0; first < kLanes; first += sizeof(Bytes)) {
+      Bytes most = Bytes{} + static_cast<int8_t>(2 * kNoByteExponent);
 #pragma GCC unroll 4
-  for (size_t i = 0; i < static_cast<size_t>(step.length); ++i) {
-    const Short e = load<Short>(step.exponent + i * step.stride + first) + row.exponent[i];
-    peak = peak > e ? peak : e;
+      for (size_t i = 0; i < length; ++i) {
+        const Bytes e = load<Bytes>(step.byte_exponent + i * step.stride + first) + row.byte_exponent[i];
+        most = most > e ? most : e;
+      }
+      std::memcpy(each + first, &most, sizeof most);
+    }
+    // Products that are not zero have exponents from -28 on, others at most those of a zero and 16.
+    for (size_t c = 0; c < kLanes; ++c)
+      peak[c] = each[c] <= kNoByteExponent + 16 ? static_cast<int16_t>(2 * kNoExponent) : int16_t{each[c]};
+  } else {
+    for (size_t first = 0; first < step.columns; first += kBlock) {
+      Short most = Short{} + static_cast<int16_t>(2 * kNoExponent);
+#pragma GCC unroll 4
+      for (size_t i = 0; i < length; ++i) {
+        const Short e = load<Short>(step.exponent + i * step.stride + first) + row.exponent[i];
+        most = most > e ? most : e;
+      }
+      std::memcpy(peak + first, &most, sizeof most);
+    }
   }
-  return peak;
 }
 
 // Adds a block's products, cut off, to `totals`. Products have up to 22 bits, exact in fp32, and in units of
@@ -267,14 +309,15 @@ inline void sum_block(const PlainRow& row, const PlainStep& step, size_t first, 
     } else {
       for (; i < length; ++i) part += product(i);
     }
-    const auto halves = std::bit_cast<Halves>(part);
-    for (size_t h = 0; h < 2; ++h) totals[h] += doubles(halves.half[h]);
+    totals[0] += doubles(lower(part));
+    totals[1] += doubles(upper(part));
   }
 }
 
 // Doubles hold the units of every term and of their sum, which are whole numbers below 2^40.
 template <bool narrow>
-inline uint32_t plain_block(const PlainRow& row, const PlainStep& step, size_t first, uint32_t* d) {
+inline uint32_t plain_block(const PlainRow& row, const PlainStep& step, size_t first, const int16_t* peak,
+                            uint32_t* d) {
   const auto bits = load<Int>(d);
   const Int magnitude = bits & 0x7FFFFFFF;
   const Int field = magnitude >> 23;
@@ -283,16 +326,18 @@ inline uint32_t plain_block(const PlainRow& row, const PlainStep& step, size_t f
   const Int addend = magnitude != 0 ? c_exponent : Int{} + step.zero_exponent;
   const Int shift =
       __builtin_convertvector(load<Short>(step.scale_exponent + first), Int) + row.scale_exponent;
-  const Int product = __builtin_convertvector(peak_block(row, step, first), Int) + shift;
+  const Int product = __builtin_convertvector(load<Short>(peak + first), Int) + shift;
   const Int largest = product > addend ? product : addend;
-  const auto units = std::bit_cast<Halves>(largest - step.fraction_bits);
-  const auto c = load<Halves>(d);
-  Double totals[2];
-  for (size_t h = 0; h < 2; ++h)
-    totals[h] = cut_off(doubles(std::bit_cast<HalfFloat>(c.half[h])) * power_of_two(-units.half[h]));
+  const Int units = largest - step.fraction_bits;
+  const auto open = [](HalfInt c, HalfInt unit) {
+    return cut_off(doubles(std::bit_cast<HalfFloat>(c)) * power_of_two(-unit));
+  };
+  Double totals[2] = {open(lower(bits), lower(units)), open(upper(bits), upper(units))};
   sum_block<narrow>(row, step, first, largest - shift, totals);
-  for (size_t h = 0; h < 2; ++h) totals[h] *= power_of_two(units.half[h]);
-  const uint32_t odd = round_block(totals, step.rounding == DotRounding::rz_e8m13 ? 39 : 29, c, d);
+  totals[0] *= power_of_two(lower(units));
+  totals[1] *= power_of_two(upper(units));
+  const uint32_t odd =
+      round_block(totals, step.rounding == DotRounding::rz_e8m13 ? 39 : 29, load<Halves>(d), d);
   uint32_t special = 0;
   if (const Int none = field == 255; any(none))
     for (size_t i = 0; i < kBlock; ++i) special |= static_cast<uint32_t>(none[i] & 1) << i;
@@ -301,7 +346,7 @@ inline uint32_t plain_block(const PlainRow& row, const PlainStep& step, size_t f
 
 template <bool narrow>
 uint32_t plain_halves(const PlainRow& row, const PlainStep& step, uint32_t* d) {
-  alignas(64) int16_t peak[kLanes];
+  alignas(64) int16_t peak[kLanes] = {};
   alignas(64) int32_t addend[kLanes];
   alignas(64) int32_t addend_exponent[kLanes];
   alignas(64) int32_t unit[kLanes];
@@ -309,10 +354,7 @@ uint32_t plain_halves(const PlainRow& row, const PlainStep& step, uint32_t* d) {
   alignas(64) int64_t total[kLanes];
   const uint32_t special = special_halves(d);
   open_halves(d, step.zero_exponent, addend_exponent, addend);
-  for (size_t first = 0; first < kLanes; first += kBlock) {
-    const Short p = peak_block(row, step, first);
-    std::memcpy(peak + first, &p, sizeof p);
-  }
+  peaks_of<narrow>(row, step, peak);
   for (size_t c = 0; c < kLanes; ++c) {
     const int32_t shift = row.scale_exponent + step.scale_exponent[c];
     const int32_t largest = std::max(peak[c] + shift, addend_exponent[c]);
@@ -334,9 +376,11 @@ uint32_t plain_halves(const PlainRow& row, const PlainStep& step, uint32_t* d) {
 template <bool narrow>
 uint32_t plain_of(const PlainRow& row, const PlainStep& step, uint32_t* d) {
   if (step.rounding == DotRounding::rne_f16) return plain_halves<narrow>(row, step, d);
+  alignas(64) int16_t peak[kLanes];
+  peaks_of<narrow>(row, step, peak);
   uint32_t odd = 0;
-  for (size_t first = 0; first < kLanes; first += kBlock)
-    odd |= plain_block<narrow>(row, step, first, d + first) << first;
+  for (size_t first = 0; first < step.columns; first += kBlock)
+    odd |= plain_block<narrow>(row, step, first, peak, d + first) << first;
   return odd;
 }
 

@@ -31,18 +31,22 @@ struct ScaledStep {
   int fraction_bits;
   int term_fraction;  // fraction bits of a term
   int zero_exponent;
+  size_t columns;  // of kTileLanes: those behind may be left out
 };
 // One chunk of a rule of single products: `length` of them. Narrow formats, whose products fp32 holds: values
 // as they are. Others: significands without the point.
 inline constexpr int16_t kNoExponent = -10000;  // of an element that is zero
+constexpr int8_t kNoByteExponent = -60;         // the same in a byte: two of them are one, too
 struct PlainRow {
   const float* value;
-  const int16_t* exponent;  // encoded
+  const int16_t* exponent;      // encoded
+  const int8_t* byte_exponent;  // narrow formats have these instead
   int scale_exponent;
 };
 struct PlainStep {
   const float* value;
   const int16_t* exponent;
+  const int8_t* byte_exponent;
   const int16_t* scale_exponent;  // one a column
   size_t stride;
   int length;
@@ -51,6 +55,7 @@ struct PlainStep {
   int fraction_bits;
   int zero_exponent;
   DotRounding rounding;  // rne_f16: d holds fp16 codes
+  size_t columns;        // as in ScaledStep
 };
 
 // d: codes of the result. Returns a mask of columns that the loop cannot do (an addend that is NaN or
