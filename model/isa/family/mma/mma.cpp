@@ -43,8 +43,8 @@ struct ScaleRoom {
 constexpr ScaleRoom kScalesOfA{kFragmentRows, 1, "a word of A's scales", "byte-id-a", "thread-id-a"};
 constexpr ScaleRoom kScalesOfB{8, 3, "a word of B's scales", "byte-id-b", "thread-id-b"};
 
-std::vector<uint8_t> scales(const Mma& mma, const uint32_t* sources, const ScaleRoom& room,
-                            run::Context& context) {
+void scales(const Mma& mma, const uint32_t* sources, const ScaleRoom& room, run::Context& context,
+            std::vector<uint8_t>& out) {
   const auto each = static_cast<uint32_t>(mma.rule->scales(mma.k));
   const uint32_t byte = selector(context, sources[1], 4 - each, each, room.byte);
   const uint32_t thread = selector(context, sources[2], room.last_thread, 1, room.thread);
@@ -56,12 +56,9 @@ std::vector<uint8_t> scales(const Mma& mma, const uint32_t* sources, const Scale
   }
   context.require_defined(sources[0], used, room.data);
   const uint32_t* const words = context.row<uint32_t>(sources[0]);
-  std::vector<uint8_t> out;
-  out.reserve(room.count * each);
   for (size_t i = 0; i < room.count; ++i)
     for (uint32_t s = 0; s < each; ++s)
       out.push_back(static_cast<uint8_t>(words[lanes[i]] >> 8 * (byte + s)));
-  return out;
 }
 
 // [rows][columns] as [columns][rows].
@@ -70,8 +67,17 @@ void turn_over(std::span<const uint32_t> from, size_t rows, size_t columns, std:
     for (size_t c = 0; c < columns; ++c) to[c * rows + r] = from[r * columns + c];
 }
 
-Next give(const Op& op, run::Context& context, const Mma& mma, uint32_t mask, std::span<const uint32_t> d) {
+// What an instruction works with, in memory that the next one takes again.
+struct Working {
   std::vector<uint32_t*> rows;
+  std::vector<uint32_t> a, b, d, across;
+  std::vector<uint8_t> scale_a, scale_b;
+  number::DotColumns columns;
+};
+
+Next give(const Op& op, run::Context& context, const Mma& mma, uint32_t mask, std::span<const uint32_t> d,
+          std::vector<uint32_t*>& rows) {
+  rows.clear();
   for (const uint32_t r : *op.results) {
     context.set_defined(r, mask);
     rows.push_back(context.row<uint32_t>(r));
@@ -86,34 +92,36 @@ Next mma_sync(const Op& op, run::Context& context, uint32_t mask) {
   const size_t a_count = mma.a_registers();
   const size_t b_count = mma.b_registers();
   const size_t count = a_count + b_count + mma.d_registers();
-  std::vector<uint32_t*> rows;
+  static thread_local Working working;
+  auto& [rows, a, b, d, across, scale_a, scale_b, columns] = working;
+  rows.clear();
   for (size_t i = 0; i < count; ++i) {
     context.require_defined((*op.sources)[i], mask, "a matrix operand");
     rows.push_back(context.row<uint32_t>((*op.sources)[i]));
   }
   const std::span<uint32_t* const> all = rows;
-  std::vector<uint32_t> a(kFragmentRows * mma.k);
-  std::vector<uint32_t> b(mma.n * mma.k);
-  std::vector<uint32_t> d(kFragmentRows * mma.n);
+  a.resize(kFragmentRows * mma.k);
+  b.resize(mma.n * mma.k);
+  d.resize(kFragmentRows * mma.n);
   unpack_a(mma, {rows.data(), a_count}, a);
   unpack_b(mma, {rows.data() + a_count, b_count}, b);
   unpack_d(mma, all.subspan(a_count + b_count), d);
-  std::vector<uint8_t> scale_a, scale_b;
+  scale_a.clear();
+  scale_b.clear();
   if (mma.rule->scale != nullptr) {
-    scale_a = scales(mma, &(*op.sources)[count], kScalesOfA, context);
-    scale_b = scales(mma, &(*op.sources)[count + kScaleOperands], kScalesOfB, context);
+    scales(mma, &(*op.sources)[count], kScalesOfA, context, scale_a);
+    scales(mma, &(*op.sources)[count + kScaleOperands], kScalesOfB, context, scale_b);
   }
   if (mma.watch == nullptr && mma.n < kFragmentRows) {
     // A tile's loops take 32 columns at once: A's rows fill more of them than B's columns do.
-    const number::DotColumns columns =
-        number::prepare_columns(*mma.rule, {mma.a, a, scale_a}, kFragmentRows, mma.k);
-    std::vector<uint32_t> across(d.size());
+    number::prepare_columns(*mma.rule, {mma.a, a, scale_a}, kFragmentRows, mma.k, columns);
+    across.resize(d.size());
     turn_over(d, kFragmentRows, mma.n, across);
     number::dot_tile(*mma.rule, {mma.b, b, scale_b}, mma.n, columns, across);
     turn_over(across, mma.n, kFragmentRows, d);
-    return give(op, context, mma, mask, d);
+    return give(op, context, mma, mask, d, rows);
   }
-  const number::DotColumns columns = number::prepare_columns(*mma.rule, {mma.b, b, scale_b}, mma.n, mma.k);
+  number::prepare_columns(*mma.rule, {mma.b, b, scale_b}, mma.n, mma.k, columns);
   const std::vector<uint32_t> before = mma.watch != nullptr ? d : std::vector<uint32_t>();
   number::dot_tile(*mma.rule, {mma.a, a, scale_a}, kFragmentRows, columns, d);
   if (mma.watch != nullptr)
@@ -125,7 +133,7 @@ Next mma_sync(const Op& op, run::Context& context, uint32_t mask) {
                      0,
                      0,
                      context.cta.place(context.warp, context.split(), -1)});
-  return give(op, context, mma, mask, d);
+  return give(op, context, mma, mask, d, rows);
 }
 
 // A word of scales and {byte-id, thread-id}: constants, which ptxas judges, or registers.
