@@ -45,7 +45,8 @@ machine::TensorMap tensor_of(const PlainCopy& c) {
   return m;
 }
 
-// Loads a box, shows what the tile holds, and stores the tile back as a box of `out`.
+// Loads a box, shows what the tile holds, which needs bytes that are known, and stores the tile back as a box
+// of `out`.
 std::string plain_outcome(const PlainCase& of, bool loads, bool watched) {
   const machine::TensorMap map = tensor_of(of.copy);
   const auto tile = static_cast<uint32_t>(map.footprint());
@@ -75,8 +76,8 @@ std::string plain_outcome(const PlainCase& of, bool loads, bool watched) {
             place + "], [bar]" + mask +
             "W: mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0; @!%p2 bra W;\n"
             "mov.u32 %r1, %r0; add.u32 %r2, %r3, %r0; cvt.u64.u32 %q5, %r0; add.u64 %q5, %q5, %q1;\n"
-            "Show: ld.shared.u8 %r5, [%r2]; st.global.u8 [%q5], %r5; add.u32 %r2, %r2, 32; add.u64 %q5, %q5, "
-            "32;\n"
+            "Show: ld.shared.u8 %r5, [%r2]; setp.eq.u32 %p1, %r5, 256; @%p1 exit;\n"
+            "st.global.u8 [%q5], %r5; add.u32 %r2, %r2, 32; add.u64 %q5, %q5, 32;\n"
             "add.u32 %r1, %r1, 32; setp.lt.u32 %p2, %r1, " +
             size + "; @%p2 bra Show;\n";
   } else {
