@@ -8,6 +8,7 @@ it stays, and a file that is as it was is not compiled again. TREE/mutants.tsv h
 line, what it does, and the text that it changes.
 """
 import json
+import multiprocessing
 import pathlib
 import re
 import shlex
@@ -135,7 +136,8 @@ class Generator:
             self.file.add(at, '), [&] { return static_cast<bool>(', end=at + len(operator))
             self.file.add(stop, '); })', closing=True)
         elif operator in ARITHMETIC and cursor.kind == K.BINARY_OPERATOR:
-            if {kind, self.type_of(a), self.type_of(b)} <= INTEGERS:
+            # An atomic's conversion is seen only inside.
+            if {kind, self.type_of(a), self.type_of(b), self.type_of(unwrapped(a)), self.type_of(unwrapped(b))} <= INTEGERS:
                 name, change = ARITHMETIC[operator]
                 self.call(cursor, name, self.number(cursor, [change]), at, operator)
         elif operator in ASSIGNMENTS and cursor.kind == K.COMPOUND_ASSIGNMENT_OPERATOR:
@@ -283,6 +285,16 @@ def compiled(commands):
     return out
 
 
+def of_file(job):
+    """A file's name, its text with its mutants, those, and what clang does not understand of it."""
+    path, name, arguments, first = job
+    unit = cindex.Index.create().parse(path, args=arguments,
+                                       options=cindex.TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD)
+    errors = [f'{path}: {d}' for d in unit.diagnostics if d.severity >= cindex.Diagnostic.Error]
+    generator = Generator()
+    return name, generator.run(unit, path, str(name), first), generator.mutants, errors[:1]
+
+
 def main():
     sources, commands, tree = (pathlib.Path(a).resolve() for a in sys.argv[1:4])
     folders = sys.argv[4:]
@@ -292,17 +304,19 @@ def main():
         sys.exit(f'no file of {", ".join(folders)} stands in {commands}: configure the release tree first')
     all_files = sorted((sources / 'model').rglob('*.cpp'))  # so that a file's numbers stay when others change
     own = subprocess.run(['clang', '-print-resource-dir'], capture_output=True, text=True, check=True).stdout.strip()
-    index, generator = cindex.Index.create(), Generator()
-    mutated = {}
+    jobs = []
     for path in wanted:
         arguments = [a for a in shlex.split(entries[str(path)]['command'])[1:] if a.startswith(('-I', '-D', '-std', '-m'))]
-        unit = index.parse(str(path), args=['-resource-dir', own] + arguments,
-                           options=cindex.TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD)
-        errors = [d for d in unit.diagnostics if d.severity >= cindex.Diagnostic.Error]
-        if errors:
-            print(f'{path}: {errors[0]}', file=sys.stderr)
-        name = path.relative_to(sources)
-        mutated[name] = generator.run(unit, str(path), str(name), OF_A_FILE * (1 + all_files.index(path)))
+        jobs.append((str(path), path.relative_to(sources), ['-resource-dir', own] + arguments,
+                     OF_A_FILE * (1 + all_files.index(path))))
+    mutated, mutants, errors = {}, [], []
+    with multiprocessing.Pool() as pool:
+        for name, text, of_it, wrong in pool.imap(of_file, jobs):
+            mutated[name] = text
+            mutants += of_it
+            errors += wrong
+    if errors:  # what stands behind one would have other mutants, or none
+        sys.exit('\n'.join(errors))
     known = subprocess.run(['git', 'ls-files', '-z'], cwd=sources, capture_output=True, text=True, check=True).stdout
     for name in (pathlib.Path(n) for n in known.split('\0') if n):
         if (sources / name).is_file() and str(name) != 'model/CMakeLists.txt':
@@ -319,9 +333,9 @@ foreach(library {' '.join(libraries)})
 endforeach()
 ''').encode())
     with open(tree / 'mutants.tsv', 'w') as listing:
-        for row in generator.mutants:
+        for row in mutants:
             print(*row, sep='\t', file=listing)
-    print(f'{len(generator.mutants)} mutants in {len(mutated)} files')
+    print(f'{len(mutants)} mutants in {len(mutated)} files')
 
 
 if __name__ == '__main__':
