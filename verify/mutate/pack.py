@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 
-# Pages of commands, each case of which is a test.
+# Pages of commands, each case of which is a test; of README.md and docs/ each page is one.
 PAGES = 'verify/test/command'
 
 
@@ -19,6 +19,9 @@ def main():
     for test in [tree / 'build/release/bin/bitwell', *(tree / 'build/release/bin').glob('*_test')]:
         subprocess.run(['strip', '-o', out / 'bin' / test.name, test], check=True)
     shutil.copytree(tree / PAGES, out / 'pages')
+    (out / 'whole').mkdir()
+    for page in [tree / 'README.md', *sorted((tree / 'docs').glob('*.md'))]:
+        shutil.copy(page, out / 'whole')
     for script in ['run_page.py', 'npy.py']:
         shutil.copy(tree / 'verify/test' / script, out)
     # What tests read by a path that was compiled in, and pages by $SOURCE.

@@ -2,7 +2,7 @@
 """Runs the mutants of a packed tree against its tests, on all cores; python 3.11 and nothing else is needed.
 
     run.py SLICE LOG [--seconds 480] [--seed 0] [--unseen LOG]... [--part 1/4] [--only model/run/] [--numbers FILE]
-           [--again LOG]... [--jobs N] [--budget 30]
+           [--again LOG]... [--jobs N] [--budget 30] [--cover FILE]
 
 Each test runs once by itself, without a mutant, and says which mutants would have made a difference in it. Then each
 mutant runs the tests that met it, shortest first and those before that have killed others of its file, until one fails. LOG gets a line for each as it is known:
@@ -13,12 +13,14 @@ run in a log of --unseen, none is drawn.
 """
 import argparse
 import collections
+import gzip
 import hashlib
 import multiprocessing
 import os
 import pathlib
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -26,7 +28,8 @@ import tempfile
 import time
 
 MEMORY = 12 << 30
-LONGEST = 20  # seconds of a test
+LONGEST = 30  # seconds of a test
+SKIPPED = 77  # of a page whose commands this machine cannot run
 Test = collections.namedtuple('Test', 'binary name seconds')
 
 
@@ -39,15 +42,17 @@ def limit(seconds):
 
 
 def command(binary, names):
-    """Of gtests by their names, or of a case of a page of commands."""
+    """Of gtests by their names, of a case of a page of commands, or of a page for readers."""
     if binary.endswith('.md'):
-        folder = next(p for p in pathlib.Path(binary).parents if p.name == 'pages').parent
-        return [sys.executable, '-I', folder / 'run_page.py', binary, folder / 'source', folder, folder / 'no/nvcc', *names]
+        room = next(p for p in pathlib.Path(binary).parents if p.name in ('pages', 'whole'))
+        folder, case = room.parent, names if room.name == 'pages' else []
+        nvcc = shutil.which('nvcc') or folder / 'no/nvcc'
+        return [sys.executable, '-I', folder / 'run_page.py', binary, folder / 'source', folder, nvcc, *case]
     return [binary, '--gtest_filter=' + ':'.join(names), '--gtest_fail_fast', '--gtest_brief=0']
 
 
 def run(binary, names, seconds, **environment):
-    """(0 passed, 1 failed, 2 died, 3 out of time; the first that failed)"""
+    """(0 passed, 1 failed, 2 died, 3 out of time, 4 skipped; the first that failed)"""
     scratch = scratch_folder()
     with tempfile.TemporaryFile() as out:
         process = subprocess.Popen(command(binary, names), stdout=out, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
@@ -72,7 +77,7 @@ def run(binary, names, seconds, **environment):
                 last = line[13:].strip().decode()
             elif line.startswith(b'[  FAILED  ] '):
                 break
-        return (3 if code is None else 1 if code == 1 else 2), last or names[0]
+        return (3 if code is None else 1 if code == 1 else 4 if code == SKIPPED else 2), last or names[0]
 
 
 _scratch = None
@@ -86,6 +91,8 @@ def scratch_folder():
 
 
 def listed(binary):
+    if '/whole/' in binary:
+        return ['whole']
     if binary.endswith('.md'):
         titles = [line[3:] for line in pathlib.Path(binary).read_text().splitlines() if line.startswith('## ')]
         return [re.sub('[^a-z0-9]+', '_', title.lower()).strip('_') for title in titles]
@@ -110,7 +117,7 @@ def cover(job):
         code, _ = run(binary, [name], LONGEST, BITWELL_MUTANTS_MET=met.name)
         seconds = time.monotonic() - start
         if code != 0:
-            return binary, name, seconds, ['', 'fails', 'dies', 'takes too long'][code]
+            return binary, name, seconds, ['', 'fails', 'dies', 'takes too long', 'is skipped'][code]
         return binary, name, seconds, [int(line) for line in pathlib.Path(met.name).read_text().split()]
 
 
@@ -137,7 +144,7 @@ def judge(job):
         spent += cost
         code, name = run(group[0].binary, [t.name for t in group], 3 + 8 * cost, BITWELL_MUTANT=str(number))
         if code != 0:
-            how = ['', 'fails', 'dies', 'out of time'][code]
+            how = ['', 'fails', 'dies', 'out of time', 'skips'][code]
             return number, 'killed', f'{os.path.basename(group[0].binary)}/{name}', how, time.monotonic() - start
     return number, 'survived', '-', str(len(tests)), time.monotonic() - start
 
@@ -165,6 +172,7 @@ def main():
     parser.add_argument('--numbers', type=pathlib.Path, help='of the mutants to run, a line for each')
     parser.add_argument('--again', type=pathlib.Path, action='append', default=[])
     parser.add_argument('--jobs', type=int, default=os.cpu_count())
+    parser.add_argument('--cover', type=pathlib.Path, help='to write which mutants each test meets, as .tsv.gz')
     parser.add_argument('--budget', type=float, default=30)
     a = parser.parse_args()
     end = time.monotonic() + a.seconds
@@ -182,9 +190,10 @@ def main():
               if i % parts == part - 1 and int(r[0]) not in done and (numbers is None or int(r[0]) in numbers)
               and (not a.only or any(r[1].startswith(o) for o in a.only))]
     binaries = sorted(str(p.resolve()) for p in (a.slice / 'bin').iterdir() if p.name.endswith('_test'))
-    pages = sorted(str(p.resolve()) for p in (a.slice / 'pages').rglob('*.md'))
-    with multiprocessing.Pool(a.jobs) as pool, open(a.log, 'w', buffering=1) as log:
-        jobs = [(b, n) for b in pages + binaries for n in listed(b)]
+    pages = sorted(str(p.resolve()) for room in ('pages', 'whole') for p in (a.slice / room).rglob('*.md'))
+    with multiprocessing.Pool(a.jobs) as pool, open(a.log, 'w', buffering=1) as log, gzip.open(a.cover or os.devnull, 'wt', 1) as cover_log:
+        tests_of = sorted(((b, listed(b)) for b in pages + binaries), key=lambda b: len(b[1]))  # where there are few, they are long
+        jobs = [(b, n) for b, names in tests_of for n in names]
         covered = pool.imap_unordered(cover, jobs)
         by_mutant = collections.defaultdict(list)
         count, total = 0, 0.0
@@ -193,6 +202,8 @@ def main():
                 print('#left out', os.path.basename(binary), name, met, sep='\t', file=log)
                 continue
             count, total = count + 1, total + seconds
+            if a.cover:
+                print(os.path.basename(binary), name, f'{seconds:.2f}', *met, sep='\t', file=cover_log)
             for number in met:
                 by_mutant[number].append(Test(binary, name, seconds))
         print('#tests', count, f'{total:.0f} s', f'{time.monotonic() - end + a.seconds:.0f} s', sep='\t', file=log)
