@@ -10,7 +10,7 @@ namespace {
 // families count, and know of no cluster.
 thread_local LossesApart* lost_apart = nullptr;
 
-void add(Loss& to, const Loss& loss) {
+void join(Loss& to, const Loss& loss) {
   const uint64_t count = to.count + loss.count;
   const int bits = std::max(to.bits, loss.bits);
   if (to.count == 0) to = loss;
@@ -28,9 +28,9 @@ Losses& LossesApart::of(Losses& launch) { return lost_apart == nullptr ? launch 
 void LossesApart::add() const {
   for (const auto& [to, seen] : all_) {
     to->results += seen.results;
-    run::add(to->overflowed, seen.overflowed);
-    run::add(to->absorbed, seen.absorbed);
-    run::add(to->shortened, seen.shortened);
+    join(to->overflowed, seen.overflowed);
+    join(to->absorbed, seen.absorbed);
+    join(to->shortened, seen.shortened);
   }
 }
 
