@@ -209,10 +209,25 @@ void tell(const Context& context, AccessKind kind, const machine::Order& order, 
   cluster.tell(access);
 }
 
+// Of lanes that store at one place the last one's bytes remain: if they were there already, none of these
+// lanes changes anything, and else each does.
+uint32_t as_remains(uint32_t unchanged, uint32_t mask, const LaneBytes& there) {
+  for (uint32_t last = mask; last != 0;) {
+    const int lane = 31 - __builtin_clz(last);
+    uint32_t beside = 0;
+    for (uint32_t others = last; others != 0; others &= others - 1)
+      if (there.bytes[__builtin_ctz(others)] == there.bytes[lane]) beside |= others & -others;
+    unchanged = (unchanged >> lane & 1) != 0 ? unchanged | beside : unchanged & ~beside;
+    last &= ~beside;
+  }
+  return unchanged;
+}
+
 // Lanes whose bytes are there already, all of them written: what the store's rows have for them.
 uint32_t unchanged_lanes(const isa::Op& store, Context& context, uint32_t mask, const LaneBytes& there) {
   const auto& use = store.as<isa::MemoryUse>();
   const size_t all = static_cast<size_t>(use.size) * use.count;
+  const uint32_t asked = mask;
   for (size_t j = 0; j < use.count && context.checked; ++j)
     mask &= context.known_at((*store.sources)[j], mask);
   uint32_t out = 0;
@@ -229,7 +244,7 @@ uint32_t unchanged_lanes(const isa::Op& store, Context& context, uint32_t mask, 
                       context.row<std::byte>((*store.sources)[j]) + lane * use.register_bytes, use.size) == 0;
     out |= static_cast<uint32_t>(same) << lane;
   }
-  return out;
+  return out == 0 || out == asked || there.consecutive ? out : as_remains(out, asked, there);
 }
 
 }  // namespace

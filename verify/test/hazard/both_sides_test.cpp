@@ -95,6 +95,9 @@ TEST(BothSides, EqualWordsOfSeveralWarpsAreANote) {
       {"@%p0 st.global.u32 [%a1+4], 0;\n@!%p0 st.global.u32 [%a1+4], %r3;\n", "mov.b32 %r3, 0;\n", true},
       {"@%p0 st.global.u32 [%a1+4], 0;\n@!%p0 st.global.u32 [%a1+4], %r3;\n", "add.u32 %r3, %r2, 7;\n",
        false},
+      // each lane another word at one place, of which the last lane's remains
+      {"st.shared.u32 [tile], %r6;\n", first, true},
+      {"st.shared.u32 [tile], %r0;\n", first, false},
       // 32 words one behind the other
       {"st.shared.u32 [%r4], %r3;\n", "and.b32 %r3, %r0, 31;\n", true},
       {"st.shared.u32 [%r4], %r0;\n", first, false},
