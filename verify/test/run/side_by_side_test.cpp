@@ -306,27 +306,31 @@ test::Kernel there_and_back() {
   return k;
 }
 
-// Turns, operations and phases, at the same times, in the same order: also of a round that does not count.
-TEST(SideBySide, WhoLooksOnIsToldTheSame) {
-  test::Kernel meet = there_and_back();
-  meet.start += "setp.eq.u32 %p3, %r0, 90;\n@%p3 st.global.u32 [%a0], %r0;\n";
-  for (const test::Kernel& of : {there_and_back(), meet}) {
-    const bool all = of.start == there_and_back().start;
-    std::vector<std::string> told;
-    for (const unsigned threads : {1U, 2U, 7U, 16U}) {
-      test::Kernel k = of;
-      std::string& now = told.emplace_back();
-      k.options.observers.push_back({[&](const machine::Event& event) { now += text_of(event); }});
-      const End end = ended(k, threads);
-      EXPECT_TRUE(now == told.front()) << threads << " threads";
-      if (all) {
-        EXPECT_EQ(end.host.clusters, threads == 1 ? 0U : kCtas) << end.host.why_not_all;
-      }
+// Turns, operations and phases, at the same times, in the same order; `all`: side by side to the end.
+void expect_told_the_same(const test::Kernel& of, bool all) {
+  std::vector<std::string> told;
+  for (const unsigned threads : {1U, 2U, 7U, 16U}) {
+    test::Kernel k = of;
+    std::string& now = told.emplace_back();
+    k.options.observers.push_back({[&](const machine::Event& event) { now += text_of(event); }});
+    const End end = ended(k, threads);
+    EXPECT_TRUE(now == told.front()) << threads << " threads";
+    if (all) {
+      EXPECT_EQ(end.host.clusters, threads == 1 ? 0U : kCtas) << end.host.why_not_all;
     }
-    EXPECT_NE(told.front().find("cluster (95,0,0)"), std::string::npos);
-    EXPECT_NE(told.front().find("cp.async.bulk"), std::string::npos);
-    EXPECT_NE(told.front().find("'barrier'"), std::string::npos);
   }
+  EXPECT_NE(told.front().find("cluster (95,0,0)"), std::string::npos);
+  EXPECT_NE(told.front().find("cp.async.bulk"), std::string::npos);
+  EXPECT_NE(told.front().find("'barrier'"), std::string::npos);
+}
+
+TEST(SideBySide, WhoLooksOnIsToldTheSame) { expect_told_the_same(there_and_back(), true); }
+
+// Of a round that does not count nobody is told.
+TEST(SideBySide, WhoLooksOnIsToldOnce) {
+  test::Kernel k = there_and_back();
+  k.start += "setp.eq.u32 %p3, %r0, 90;\n@%p3 st.global.u32 [%a0], %r0;\n";
+  expect_told_the_same(k, false);
 }
 
 // Who wants every access is told in order.
@@ -343,10 +347,13 @@ TEST(SideBySide, WhoWantsAccessesIsToldInOrder) {
   EXPECT_EQ(accesses, 3U * kCtas);  // the parameter, the word read and written
 }
 
-// The sixth is the first in the order of the grid that overflows: 65504 + 8192 + 8 times its number.
+// The sixth is the first in the order of the grid that overflows, but late: 65504 + 8192 + 8 times its
+// number.
 TEST(SideBySide, LossesAreThoseOfTheGridsOrder) {
   test::Kernel k = kernel(
-      "setp.lt.u32 %p1, %r0, 5;\n@%p1 bra own;\nadd.u32 %r3, %r0, 0x7000;\ncvt.u16.u32 %h0, %r3;\n"
+      "setp.lt.u32 %p1, %r0, 5;\n@%p1 bra own;\nsetp.ne.u32 %p2, %r0, 5;\n@%p2 bra soon;\nmov.u32 %r1, 0;\n"
+      "late: add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p0, %r1, 60000;\n@%p0 bra late;\nsoon: add.u32 %r3, %r0, "
+      "0x7000;\ncvt.u16.u32 %h0, %r3;\n"
       "mov.b16 %h1, 0x7BFF;\nadd.f16 %h2, %h1, %h0;\nown: " +
       kTwice);
   k.module.clear();
