@@ -347,12 +347,12 @@ TEST(SideBySide, WhoWantsAccessesIsToldInOrder) {
   EXPECT_EQ(accesses, 3U * kCtas);  // the parameter, the word read and written
 }
 
-// The sixth is the first in the order of the grid that overflows, but late: 65504 + 8192 + 8 times its
-// number.
+// That of number 40 is the first in the order of the grid that overflows, but late: 65504 + 8192 + 8 times
+// its number.
 TEST(SideBySide, LossesAreThoseOfTheGridsOrder) {
   test::Kernel k = kernel(
-      "setp.lt.u32 %p1, %r0, 5;\n@%p1 bra own;\nsetp.ne.u32 %p2, %r0, 5;\n@%p2 bra soon;\nmov.u32 %r1, 0;\n"
-      "late: add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p0, %r1, 60000;\n@%p0 bra late;\nsoon: add.u32 %r3, %r0, "
+      "setp.lt.u32 %p1, %r0, 40;\n@%p1 bra own;\nsetp.ne.u32 %p2, %r0, 40;\n@%p2 bra soon;\nmov.u32 %r1, 0;\n"
+      "late: add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p0, %r1, 400000;\n@%p0 bra late;\nsoon: add.u32 %r3, %r0, "
       "0x7000;\ncvt.u16.u32 %h0, %r3;\n"
       "mov.b16 %h1, 0x7BFF;\nadd.f16 %h2, %h1, %h0;\nown: " +
       kTwice);
@@ -366,10 +366,10 @@ TEST(SideBySide, LossesAreThoseOfTheGridsOrder) {
     EXPECT_EQ(result.host.clusters, threads == 1 ? 0U : kCtas) << result.host.why_not_all;
     const std::vector<Losses> losses = watch.losses();
     ASSERT_EQ(losses.size(), 1U);
-    EXPECT_EQ(losses[0].results, 32U * (kCtas - 5));
-    EXPECT_EQ(losses[0].overflowed.count, 32U * (kCtas - 5));
-    EXPECT_EQ(losses[0].overflowed.first.cta, (std::array<uint32_t, 3>{5, 0, 0}));
-    EXPECT_EQ(losses[0].overflowed.operands, (std::vector<float>{65504, 8192 + 5 * 8}));
+    EXPECT_EQ(losses[0].results, 32U * (kCtas - 40));
+    EXPECT_EQ(losses[0].overflowed.count, 32U * (kCtas - 40));
+    EXPECT_EQ(losses[0].overflowed.first.cta, (std::array<uint32_t, 3>{40, 0, 0}));
+    EXPECT_EQ(losses[0].overflowed.operands, (std::vector<float>{65504, 8192 + 40 * 8}));
   }
 }
 
