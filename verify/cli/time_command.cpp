@@ -8,6 +8,7 @@
 #include "model/timing/b200.h"
 #include "verify/cli/command.h"
 #include "verify/cli/memory_guard.h"
+#include "verify/cli/picture/time_picture.h"
 #include "verify/cli/report/trace.h"
 #include "verify/launch/file/launch_json.h"
 #include "verify/launch/modules.h"
@@ -23,8 +24,10 @@ namespace {
 
 struct TimeOptions {
   std::string path;
-  std::string device;  // empty: by the code's target
-  std::string trace;   // path, or empty
+  std::string device;   // empty: by the code's target
+  std::string trace;    // path, or empty
+  std::string picture;  // likewise
+  bool what_if = false;
   uint32_t clusters = 8;
   uint32_t rows = 12;
   bool all = false;
@@ -43,6 +46,19 @@ std::string place_of(const isa::Program& program, int ptx_line) {
   return fmt::format("PTX line {}", ptx_line);
 }
 
+// "kernel.cu:12", or nothing.
+std::string source_of(const isa::Program& program, int ptx_line) {
+  for (const isa::Function& f : program.functions)
+    for (const isa::Line& line : f.lines)
+      if (line.ptx == ptx_line) return machine::words_of(line.cuda);
+  return {};
+}
+
+std::string who(const session::LaunchTime& l, const timing::Path::Part& p) {
+  const std::string out(timing::kRoles[static_cast<size_t>(p.role)]);
+  return l.epilogue.count(p.line) != 0 ? out + ", epilogue" : out;
+}
+
 nlohmann::json facts(const session::LaunchTime& l) {
   const timing::Seen& s = l.launch.seen;
   nlohmann::json out{{"entry", l.launch.entry},
@@ -59,16 +75,51 @@ nlohmann::json facts(const session::LaunchTime& l) {
                        {"l2", s.l2},
                        {"dram", s.dram}}}};
   for (const timing::Path::Part& p : s.path)
-    out["path"].push_back({{"who", timing::kRoles[static_cast<size_t>(p.role)]},
+    out["path"].push_back({{"who", who(l, p)},
+                           {"epilogue", l.epilogue.count(p.line) != 0},
+                           {"source", source_of(*l.program, p.line)},
                            {"what", timing::kCauses[static_cast<size_t>(p.cause)]},
                            {"ptx_line", p.line},
                            {"cycles", p.cycles},
                            {"times", p.times}});
   for (const auto& [name, times] : s.without_row) out["without_a_row"][name] = times;
+  out["loops"] = nlohmann::json::array();
+  for (const timing::LoopBound& b : s.loops)
+    out["loops"].push_back({{"first_ptx_line", b.first},
+                            {"last_ptx_line", b.last},
+                            {"source", source_of(*l.program, b.first)},
+                            {"warps_of_a_cta", b.warps},
+                            {"rounds", b.times},
+                            {"resource_cycles", b.resource},
+                            {"resource", b.by},
+                            {"recurrence_cycles", b.recurrence},
+                            {"modelled_cycles", b.modelled}});
   return out;
 }
 
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
+
+// A second opinion, without the run: how fast loops could go round.
+void print_loops(const session::LaunchTime& l, const TimeOptions& o) {
+  std::vector<std::vector<std::string>> rows;
+  for (const timing::LoopBound& b : l.launch.seen.loops) {
+    if (rows.size() == o.rows) break;
+    const std::string cuda = source_of(*l.program, b.first);
+    rows.push_back({fmt::format("{}PTX lines {} to {}", cuda.empty() ? "" : cuda + ", ", b.first, b.last),
+                    std::to_string(b.warps), grouped(b.times), fmt::format("{:.0f}", b.resource),
+                    std::string(b.by), fmt::format("{:.0f}", b.recurrence),
+                    b.modelled > 0 ? fmt::format("{:.0f}", b.modelled) : "-"});
+  }
+  if (rows.empty()) return;
+  fmt::print("\nLoops, in cycles from one round to the next\n{}", table({{"where"},
+                                                                         {"warps of a CTA", true},
+                                                                         {"rounds", true},
+                                                                         {"bound by resources", true},
+                                                                         {"resource"},
+                                                                         {"bound by recurrence", true},
+                                                                         {"modelled", true}},
+                                                                        rows));
+}
 
 void print(const session::LaunchTime& l, const TimeOptions& o) {
   const timing::Seen& s = l.launch.seen;
@@ -86,21 +137,22 @@ void print(const session::LaunchTime& l, const TimeOptions& o) {
   std::string unknown;
   for (const auto& [name, times] : s.without_row)
     unknown += fmt::format("{}{} ({} times)", unknown.empty() ? "" : ", ", name, grouped(times));
-  if (!unknown.empty()) fmt::print("  without a row in the table, so guessed: {}\n", unknown);
+  if (!unknown.empty())
+    fmt::print("  without a row in the table, so guessed, and the range is wider for it: {}\n", unknown);
   double all = 0;
   for (const timing::Path::Part& p : s.path) all += p.cycles;
   std::vector<std::vector<std::string>> rows;
   for (size_t i = 0; i < std::min<size_t>(o.rows, s.path.size()); ++i) {
     const timing::Path::Part& p = s.path[i];
     rows.push_back({percent(p.cycles / std::max(all, 1.0)), grouped(static_cast<uint64_t>(p.cycles)),
-                    grouped(p.times), std::string(timing::kRoles[static_cast<size_t>(p.role)]),
-                    std::string(timing::kCauses[static_cast<size_t>(p.cause)]),
+                    grouped(p.times), who(l, p), std::string(timing::kCauses[static_cast<size_t>(p.cause)]),
                     place_of(*l.program, p.line)});
   }
   if (!rows.empty())
     fmt::print(
         "\nWhat the end waited for\n{}",
         table({{"share", true}, {"cycles", true}, {"times", true}, {"who"}, {"what"}, {"where"}}, rows));
+  print_loops(l, o);
 }
 
 void time(const TimeOptions& o) {
@@ -110,18 +162,30 @@ void time(const TimeOptions& o) {
   launch::Modules().load(file.launch);
   session::TimeQuestion question = session::time_question(file.launch);
   if (!o.device.empty()) question.device = o.device;
-  Trace trace(*launch::program_of(file.launch));
+  const std::shared_ptr<const isa::Program> program = launch::program_of(file.launch);
+  Trace trace(*program);
+  TimePicture picture(*program);
   launch::OutputFiles files;
-  if (!o.trace.empty()) {
-    files.plan(o.trace, "--trace");
-    question.observer = [&trace](const timing::Launches& clocks) {
+  if (!o.trace.empty()) files.plan(o.trace, "--trace");
+  if (!o.picture.empty()) files.plan(o.picture, "--picture");
+  if (!o.trace.empty() || !o.picture.empty())
+    question.observer = [&](const timing::Launches& clocks) {
       trace.tell_time_by([&clocks] { return clocks.instant(); });
-      return trace.observer();
+      const auto traced = trace.observer().tell;
+      const auto drawn = picture.observer([&clocks] { return clocks.instant().now; }).tell;
+      return machine::Observer{[&o, traced, drawn](const machine::Event& e) {
+        if (!o.trace.empty()) traced(e);
+        if (!o.picture.empty()) drawn(e);
+      }};
     };
-  }
+  question.what_if = o.what_if;
   question.most = o.all ? 0 : o.clusters;
   const session::TimeAnswer answer = session::time_of(question);
   if (!o.trace.empty()) files.write(o.trace, trace.text());
+  if (!o.picture.empty())
+    files.write(o.picture,
+                picture.document(fmt::format("{}: {:.1f} us on {}", answer.launches.at(0).launch.entry,
+                                             answer.launches[0].estimate.us, answer.device->called)));
   files.commit();
   if (o.json) {
     nlohmann::json out{{"device", answer.device->name},
@@ -131,6 +195,8 @@ void time(const TimeOptions& o) {
                        {"high_us", answer.high},
                        {"launches", nlohmann::json::array()}};
     for (const session::LaunchTime& l : answer.launches) out["launches"].push_back(facts(l));
+    for (const session::WhatIf& w : answer.what_if)
+      out["what_if"].push_back({{"name", w.name}, {"if", w.words}, {"us", w.us}});
     fmt::print("{}\n", out.dump(2));
     return;
   }
@@ -147,6 +213,13 @@ void time(const TimeOptions& o) {
   if (answer.launches.size() > 1)
     fmt::print("All {} launches: {:.1f} us, between {:.1f} and {:.1f}\n", answer.launches.size(), answer.us,
                answer.low, answer.high);
+  if (answer.what_if.empty()) return;
+  fmt::print("\nWhat would change it, each by a run of the model\n");
+  std::vector<std::vector<std::string>> rows;
+  for (const session::WhatIf& w : answer.what_if)
+    rows.push_back({"if " + std::string(w.words), fmt::format("{:.1f}", w.us),
+                    fmt::format("{:+.0f} %", 100 * (w.us / answer.us - 1))});
+  fmt::print("{}", table({{""}, {"us", true}, {"change", true}}, rows));
 }
 
 }  // namespace
@@ -173,6 +246,14 @@ void add_time(CLI::App& app) {
       "--trace", options->trace,
       "Also write what was run as a trace for Perfetto or chrome://tracing, in microseconds of "
       "the model");
+  command
+      ->add_option(
+          "--picture", options->picture,
+          "Also draw what the first CTA has under way over time, and when stages are handed over, as SVG")
+      ->type_name("FILE.svg");
+  command->add_flag("--what-if", options->what_if,
+                    "Also what would change it most: the model is run again with DRAM, L2, latencies, tensor "
+                    "cores, arithmetic and the epilogue twice as fast, and with barriers and launching free");
   command->add_flag("--json", options->json, "One object, with every row");
   command->callback([options] { time(*options); });
 }

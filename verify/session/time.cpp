@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/timing/loops.h"
+
 namespace bitwell::session {
 
 namespace {
@@ -20,8 +22,10 @@ struct Timed {
 };
 
 Timed run_once(const TimeQuestion& question, const timing::Device& device, uint32_t most,
-               const std::vector<timing::FromDram>& from_dram, bool observed) {
+               const std::vector<timing::FromDram>& from_dram, bool observed,
+               const std::vector<std::set<int>>& shortened = {}) {
   timing::Launches clocks(device, most, from_dram);
+  clocks.shorten(shortened);
   Timed out;
   run::Options options;
   options.checked = false;
@@ -35,7 +39,53 @@ Timed run_once(const TimeQuestion& question, const timing::Device& device, uint3
   return out;
 }
 
+struct Kind {
+  std::string_view name, words;
+  timing::Part part;
+  double factor;
+};
+constexpr Kind kKinds[] = {
+    {"dram_half", "DRAM were twice as fast", timing::Part::dram, 0.5},
+    {"l2_half", "L2 were twice as fast", timing::Part::l2, 0.5},
+    {"latency_half", "loads and copies took half as long to come", timing::Part::latency, 0.5},
+    {"tensor_half", "the tensor cores were twice as fast", timing::Part::tensor, 0.5},
+    {"arithmetic_half", "arithmetic took half", timing::Part::arithmetic, 0.5},
+    {"barriers_free", "barriers, fences and waits cost nothing themselves", timing::Part::barriers, 0},
+    {"launch_free", "launching cost nothing", timing::Part::launch, 0},
+};
+
+double sum_of(const timing::Device& device, const Timed& timed) {
+  double us = 0;
+  for (const timing::TimedLaunch& l : timed.launches) us += timing::estimate(device, l).us;
+  return us;
+}
+
+std::vector<WhatIf> what_if(const TimeQuestion& question, const timing::Device& device, uint32_t most,
+                            const std::vector<timing::FromDram>& from_dram, const TimeAnswer& so_far) {
+  std::vector<WhatIf> out;
+  bool multiplies = false, has_epilogue = false;
+  std::vector<std::set<int>> epilogue;
+  for (const LaunchTime& l : so_far.launches) {
+    multiplies = multiplies || l.launch.seen.tensor > 0;
+    has_epilogue = has_epilogue || !l.epilogue.empty();
+    epilogue.push_back(l.epilogue);
+  }
+  for (const Kind& k : kKinds) {
+    if (k.part == timing::Part::tensor && !multiplies) continue;
+    const timing::Changed changed(device, k.part, k.factor);
+    out.push_back({k.name, k.words,
+                   sum_of(changed.device(), run_once(question, changed.device(), most, from_dram, false))});
+  }
+  if (has_epilogue)
+    out.push_back({"epilogue_half", "the instructions of the epilogue took half",
+                   sum_of(device, run_once(question, device, most, from_dram, false, epilogue))});
+  std::stable_sort(out.begin(), out.end(), [](const WhatIf& a, const WhatIf& b) { return a.us < b.us; });
+  return out;
+}
+
 }  // namespace
+
+void check_device(const std::string& name) { table_of(name); }
 
 TimeQuestion time_question(const launch::Launch& launch) {
   TimeQuestion out;
@@ -49,13 +99,14 @@ TimeQuestion time_question(const launch::Launch& launch) {
 }
 
 TimeAnswer time_of(const TimeQuestion& question) {
-  const timing::Device& device = table_of(question.device);
+  const timing::Device& device = question.costs ? question.costs->device() : table_of(question.device);
   TimeAnswer out;
   out.device = &device;
   // First what is asked of memory, then when it comes.
+  std::vector<timing::FromDram> from_dram;
   const auto twice = [&](uint32_t most) {
-    const Timed first = run_once(question, device, most, {}, false);
-    return run_once(question, device, most, first.from_dram, true);
+    from_dram = run_once(question, device, most, {}, false).from_dram;
+    return run_once(question, device, most, from_dram, true);
   };
   Timed timed;
   try {
@@ -73,8 +124,11 @@ TimeAnswer time_of(const TimeQuestion& question) {
     out.us += e.us;
     out.low += e.low;
     out.high += e.high;
-    out.launches.push_back({std::move(timed.launches[i]), e, timed.programs.at(i)});
+    out.launches.push_back(
+        {std::move(timed.launches[i]), e, timed.programs.at(i), timing::epilogue_of(*timed.programs.at(i))});
   }
+  if (question.what_if)
+    out.what_if = what_if(question, device, out.whole ? 0 : question.most, from_dram, out);
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "model/timing/change.h"
 #include "model/timing/launches.h"
 #include "verify/launch/launch.h"
 
@@ -20,12 +21,24 @@ struct TimeQuestion {
   uint32_t most = 8;
   // Of the run that is timed; may be empty.
   std::function<machine::Observer(const timing::Launches&)> observer{};
+  // Whether what would change it most is asked too: a run of the model for each kind of cost.
+  bool what_if = false;
+  // Other costs than the device's table has.
+  std::shared_ptr<const timing::Changed> costs{};
 };
 
 struct LaunchTime {
   timing::TimedLaunch launch;
   timing::Estimate estimate;
   std::shared_ptr<const isa::Program> program;
+  std::set<int> epilogue{};  // PTX lines behind the products
+};
+
+// The model's figure where one kind of cost is another.
+struct WhatIf {
+  std::string_view name;   // "dram_half", for data
+  std::string_view words;  // "DRAM were twice as fast"
+  double us = 0;           // of all launches
 };
 
 struct TimeAnswer {
@@ -35,8 +48,12 @@ struct TimeAnswer {
   bool whole = false;                // clusters wait for one another, so that all were run
   // Targets of launches whose code that device does not run; what would it cost if it did is then the answer.
   std::set<std::string> foreign;
+  // The one that spares most comes first.
+  std::vector<WhatIf> what_if{};
 };
 
+// Throws InputError of a device without a table, naming those that have one.
+void check_device(const std::string& name);
 // Throws what `run` does, and InputError of a device without a table.
 TimeAnswer time_of(const TimeQuestion& question);
 // Of a launch, with all that follows it; where its module is there, on a device that runs its code.

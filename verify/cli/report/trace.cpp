@@ -11,8 +11,9 @@ namespace {
 
 constexpr size_t kMost = 1'000'000;  // events: about 200 MB of JSON
 
-// What an instruction is called beside others of its kind: without where and how, "cp.async.bulk.tensor".
-std::string kind_of(const std::string& instruction) {
+}  // namespace
+
+std::string operation_kind(const std::string& instruction) {
   size_t end = 0;
   while (end < instruction.size()) {
     const size_t next = std::min(instruction.find('.', end + 1), instruction.size());
@@ -24,8 +25,6 @@ std::string kind_of(const std::string& instruction) {
   }
   return instruction.substr(0, end);
 }
-
-}  // namespace
 
 Trace::Trace(const isa::Program& program) {
   for (const isa::Function& f : program.functions)
@@ -96,7 +95,7 @@ std::string Trace::text() const {
       // One name a kind: a viewer puts what has the same name into the same rows.
       const auto known = lines_.find(step.ptx_line);
       const isa::Line line = known == lines_.end() ? isa::Line{} : known->second;
-      j["name"] = kind_of(line.text);
+      j["name"] = operation_kind(line.text);
       j["args"] = {{"state", step.state}, {"PTX line", step.ptx_line}, {"instruction", line.text}};
       if (line.cuda != nullptr) j["args"]["CUDA line"] = line.cuda->words;
       if (at != nullptr && step.kind != Kind::moved) {

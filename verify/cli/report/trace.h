@@ -15,6 +15,9 @@
 
 namespace bitwell::cli {
 
+// What an instruction is called beside others of its kind: without where and how, "cp.async.bulk.tensor".
+std::string operation_kind(const std::string& instruction);
+
 class Trace {
  public:
   explicit Trace(const isa::Program& program);

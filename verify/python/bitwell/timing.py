@@ -18,20 +18,26 @@ class Time:
     us: float
     low_us: float
     high_us: float
-    launches: list[dict] = field(repr=False)  #: of each: what binds it, shares of what is busy, what its end waited for
+    launches: list[dict] = field(repr=False)  #: of each: what binds it, shares of what is busy, what its end waited for, loops
+    what_if: list[dict] = field(default_factory=list, repr=False)  #: with `what_if`: other costs, and the us that they make
+    svg: Optional[str] = field(default=None, repr=False)  #: with `picture`: what the first CTA has under way over time
+
+    def _repr_svg_(self) -> Optional[str]:
+        return self.svg
 
 
 def time(launch: os.PathLike | str | Mapping, *, device: str = "", clusters: Optional[int] = None,
-         trace: os.PathLike | str = "") -> Time:
+         trace: os.PathLike | str = "", what_if: bool = False, picture: bool = False) -> Time:
     """Of a LAUNCH.json: a path, or its keys (paths in them count from the working directory).
 
     `device`: whose costs, by default those of one that runs the code. `clusters`: so many are run on a multiprocessor,
-    and the others count as like them; 0: every one is run. `trace`: a file for Perfetto."""
+    and the others count as like them; 0: every one is run. `trace`: a file for Perfetto. `what_if`: also what would
+    change it most, by runs with other costs. `picture`: also as a drawing, which notebooks show."""
     if isinstance(launch, Mapping):
         with tempfile.NamedTemporaryFile("w", suffix=".json", dir=".", prefix="launch-") as f:
             json.dump(launch, f)
             f.flush()
-            return time(f.name, device=device, clusters=clusters, trace=trace)
+            return time(f.name, device=device, clusters=clusters, trace=trace, what_if=what_if, picture=picture)
     words: list[Any] = ["time", os.fspath(launch)]
     if device:
         words += ["--device", device]
@@ -39,4 +45,12 @@ def time(launch: os.PathLike | str | Mapping, *, device: str = "", clusters: Opt
         words += ["--clusters", clusters] if clusters else ["--all"]
     if trace:
         words += ["--trace", os.fspath(trace)]
-    return Time(**_data(*words))
+    if what_if:
+        words += ["--what-if"]
+    if not picture:
+        return Time(**_data(*words))
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "time.svg")
+        out = _data(*words, "--picture", path)
+        with open(path) as f:
+            return Time(**out, svg=f.read())

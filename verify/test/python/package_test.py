@@ -259,6 +259,11 @@ ret;
             turns = [e for e in events if e["ph"] == "X"]
             self.assertTrue(turns)
             self.assertLess(max(e["ts"] + e["dur"] for e in turns), t.high_us)
+            asked = bitwell.time(launch, what_if=True, picture=True)
+            self.assertEqual((t.what_if, t._repr_svg_()), ([], None))
+            self.assertIn("latency_half", [w["name"] for w in asked.what_if])
+            self.assertLessEqual(min(w["us"] for w in asked.what_if), asked.us)
+            self.assertIn("<svg", asked._repr_svg_())
             self.assertFalse(bitwell.time(launch, device="b200", clusters=0).runs_there)
             with self.assertRaisesRegex(bitwell.InputError, "no table of costs"):
                 bitwell.time(launch, device="h100")
