@@ -16,6 +16,7 @@
 #include "verify/cli/shell/version.h"
 #include "verify/cli/verify_device.h"
 #include "verify/cli/verify_exhaust.h"
+#include "verify/cli/verify_time.h"
 #include "verify/launch/output/output_files.h"
 #include "verify/terminal/table.h"
 #include "verify/verdict/journal.h"
@@ -38,11 +39,13 @@ struct VerifyOptions {
   uint64_t device_seconds = 60;  // before a launch on it counts as hung
   std::string captures;          // folder for what the GPU gave; empty: none
   bool exhaust = false;
-  uint64_t most = 100;  // runs of --exhaust, of a case
-  std::string junit;    // path, or empty
-  std::string only;     // the text of a case, or empty: all
-  std::string journal;  // folder, or empty
-  std::string shard;    // of its cases; or empty: all
+  uint64_t most = 100;      // runs of --exhaust, of a case
+  std::string junit;        // path, or empty
+  std::string only;         // the text of a case, or empty: all
+  std::string journal;      // folder, or empty
+  std::string shard;        // of its cases; or empty: all
+  bool time = false;        // by the model
+  std::string time_device;  // whose costs; empty: by the code
 };
 
 // What one command judges: a suite, or all.
@@ -144,6 +147,7 @@ void run_shard(const Subject& subject, const VerifyOptions& options, int& status
 
 void run(const Subject& subject, const VerifyOptions& options, int& status) {
   if (options.list) return print_cases(subject, options.plan, options.json);
+  if (!options.time_device.empty()) session::check_device(options.time_device);  // before anything is judged
   const std::string what = "verify " + subject.name;
   if (!options.journal.empty()) {
     const launch::MemoryWatch watch = stopped_before_the_machine(what);
@@ -175,6 +179,16 @@ void run(const Subject& subject, const VerifyOptions& options, int& status) {
     for (verdict::Verdict& v : verdict::judge(*suite, plan)) verdicts.push_back(std::move(v));
   }
   end_progress();
+  std::vector<verdict::TimedCase> timed;
+  for (const suite::Suite* suite : subject.suites) {
+    if (!options.time || (only && suite->name != only->suite)) continue;
+    verdict::Plan plan = options.plan;
+    plan.only = only;
+    progress(fmt::format("verify {}: the model of time", suite->name));
+    for (verdict::TimedCase& t : verdict::time_suite(*suite, plan, options.time_device))
+      timed.push_back(std::move(t));
+  }
+  end_progress();
   bool all = true;
   for (const auto& v : verdicts) all = all && v.holds;
   for (const auto& k : on_device.kernels) all = all && k.holds();
@@ -190,6 +204,7 @@ void run(const Subject& subject, const VerifyOptions& options, int& status) {
       j["verdicts"].push_back(verdict_json(v, true));
       if (const device::OnDevice* k = of_verdict(on_device, v))
         j["verdicts"].back()["on_device"] = device_json(*k);
+      if (const verdict::TimedCase* t = time_of(timed, v)) j["verdicts"].back()["time"] = time_json(*t);
     }
     if (options.device) j["device"] = on_device.device, j["driver"] = on_device.driver;
     fmt::print("{}\n", j.dump(2));
@@ -197,6 +212,7 @@ void run(const Subject& subject, const VerifyOptions& options, int& status) {
     fmt::print("{}\n\n", summary(subject.name, verdicts, on_device));
     print_verdicts(verdicts, on_device, true, options.verbose);
     fmt::print("{}", device_findings(on_device));
+    if (options.time) fmt::print("\n{}", time_table(timed, verdicts));
   }
   status = all ? held : failed;
 }
@@ -275,6 +291,15 @@ void add_subject(CLI::App& verify, const Subject& subject, int& status) {
       ->check(whole(1, UINT64_MAX))
       ->capture_default_str()
       ->needs(exhaust);
+  CLI::Option* time = command
+                          .add_flag("--time", options->time,
+                                    "Also what each kernel would take at the largest of its cases, in "
+                                    "microseconds, by the model of `bitwell time`")
+                          ->excludes(exhaust);
+  command
+      .add_option("--time-device", options->time_device,
+                  "Whose costs: h200 or b200. Default: of each kernel the one that runs its code")
+      ->needs(time);
   CLI::Option* journal =
       command
           .add_option(
@@ -285,6 +310,7 @@ void add_subject(CLI::App& verify, const Subject& subject, int& status) {
           ->excludes(only)
           ->excludes(device)
           ->excludes(exhaust)
+          ->excludes(time)
           ->excludes("--list");
   command
       .add_option(
