@@ -96,6 +96,9 @@ def row_of(project, tests, device, folder, limit):
         launched += bool(told and json.loads(told)["kernels"])
         if why:
             reasons[re.sub(r"\s+", " ", why)[:120]] += 1
+    if stopped and not cases:
+        print(f"{tests.file}: no test ended within {limit} s, so there is no row of it", flush=True)
+        return None
     if not cases:
         reasons[(said.strip().splitlines() or [""])[-1][:120]] = 1
     if stopped:
@@ -128,7 +131,9 @@ def main():
     given = parser.parse_args()
     for project, folder in (f.split("=", 1) for f in given.folders):
         for tests in (t for t in SUITES[project] if given.only in t.file):
-            write([row_of(project, tests, given.device, folder, given.limit)])
+            row = row_of(project, tests, given.device, folder, given.limit)
+            if row is not None:
+                write([row])
     return 0
 
 
