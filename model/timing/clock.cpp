@@ -175,6 +175,11 @@ void Clock::has_turn(const run::Taker& taker) {
 
 void Clock::took(const run::Took& turn) {
   if (operation_ != nullptr) {
+    // One that queues behind other products waits for what the first of them waited for.
+    if (operation_->cause == Cause::tensor) {
+      if (operation_->issued_by == Path::kNone) operation_->issued_by = at_->product_by;
+      at_->product_by = operation_->issued_by;
+    }
     now_link_ = path_.add(operation_->issued_by, now_, operation_->line, operation_->role, operation_->cause);
     operation_->issued_by = now_link_;
     operation_->at = -1;

@@ -51,7 +51,7 @@ void Clock::watch(const isa::Program& program) {
                std::binary_search(other.ops.begin(), other.ops.end(), pc);
       });
     };
-    int mark = 0;
+    int mark = 0, guarded = 0;
     for (const uint32_t pc : loop.ops) {
       const Info& i = infos[pc];
       const isa::Line& line = f.lines[static_cast<size_t>(f.code[pc].line)];
@@ -62,9 +62,11 @@ void Clock::watch(const isa::Program& program) {
       if ((does(line.text) & kMultiplies) != 0) round.products += 1;
       // Behind each of these a turn ends, once a round.
       const bool ends = i.kind != OpKind::arithmetic && i.kind != OpKind::multiply_warp && !i.goes_on;
-      if (ends && !waits_only(pc)) mark = line.ptx;
+      // An instruction whose guard holds for none is not told of.
+      if (ends && !waits_only(pc)) (f.code[pc].guard == 0 ? mark : guarded) = line.ptx;
     }
     round.bound.recurrence = recurrence(f, infos, loop.ops);
+    if (mark == 0) mark = guarded;
     if (mark == 0) continue;
     all.rounds.push_back(round);
     at_line(all.mark, mark) = static_cast<int>(all.rounds.size());
@@ -86,9 +88,8 @@ double Clock::recurrence(const isa::Function& f, const std::vector<Info>& infos,
   };
   // After some rounds all grow by the longest circle.
   constexpr int kRounds = 24;
-  double half = 0, whole = 0;
+  std::vector<double> half;
   for (int round = 0; round < kRounds; ++round) {
-    double last = 0;
     for (const uint32_t pc : ops) {
       const Info& i = infos[pc];
       double start = 0;
@@ -101,12 +102,13 @@ double Clock::recurrence(const isa::Function& f, const std::vector<Info>& infos,
       }
       const double end = start + latency(pc);
       for (const uint32_t d : results(i)) rows[d] = end;
-      last = std::max({last, end, ordered});
     }
-    if (round + 1 == kRounds / 2) half = last;
-    whole = last;
+    rows[rows_] = ordered;
+    if (round + 1 == kRounds / 2) half = rows;
   }
-  return (whole - half) / (kRounds - kRounds / 2);
+  double most = 0;
+  for (size_t i = 0; i < rows.size(); ++i) most = std::max(most, rows[i] - half[i]);
+  return most / (kRounds - kRounds / 2);
 }
 
 // A turn of a warp has ended.

@@ -117,6 +117,7 @@ struct Clock::ClusterTime {
   uint32_t group = 0;
   double last = 0;
   int32_t last_link = Path::kNone;
+  int32_t product_by = Path::kNone;  // without which its last product that did not queue could not be
   uint64_t looks = 0;
   std::vector<WarpTime> warps;
   std::unordered_map<uint64_t, Operation> operations;  // under way

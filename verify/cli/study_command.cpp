@@ -10,6 +10,7 @@
 #include "experiments/study/gemm_error.h"
 #include "experiments/study/quantise_study.h"
 #include "experiments/study/recommend.h"
+#include "experiments/study/stages.h"
 #include "model/machine/failure.h"
 #include "verify/cli/command.h"
 #include "verify/launch/file/dimensions.h"
@@ -248,6 +249,84 @@ void add_quantise(CLI::App& study, int& status) {
   });
 }
 
+void print_stages(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::vector<std::string>> lines;
+  std::string best;
+  const auto choice = [](const study::StagesPoint& p) {
+    return fmt::format("tile {}x{}, {} stage{}", p.tile_m, p.tile_n, p.stages, p.stages == 1 ? "" : "s");
+  };
+  for (size_t i = 0; i < rows.size();) {
+    std::vector<study::StagesPoint> points;
+    const std::vector<std::string> shape(rows[i].begin(), rows[i].begin() + 3);
+    for (; i < rows.size() && std::equal(shape.begin(), shape.end(), rows[i].begin()); ++i)
+      points.push_back(study::stages_point(rows[i]));
+    const std::string name = fmt::format("{}x{}x{}", shape[0], shape[1], shape[2]);
+    std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.us < b.us; });
+    for (const study::StagesPoint& p : points) {
+      if (!p.front && p.fastest == 0) continue;
+      lines.push_back({name, choice(p), fmt::format("{:.1f}", p.us),
+                       fmt::format("{:.1f} to {:.1f}", p.low, p.high), p.bound_by,
+                       grouped(static_cast<uint64_t>(p.shared)), p.front ? "front" : "",
+                       p.drawn == 0 ? "-" : fmt::format("{} of {}", p.fastest, p.drawn)});
+    }
+    const study::StagesPoint& first = points.front();
+    best += fmt::format("{}: {}", name, choice(first));
+    if (first.drawn > 0)
+      best += fmt::format(", the fastest in {} of {} draws of costs", first.fastest, first.drawn);
+    best += "\n";
+  }
+  fmt::print("{}\n{}",
+             table({{"shape, MxNxK"},
+                    {"choice"},
+                    {"modelled us", true},
+                    {"between, us", true},
+                    {"bound by"},
+                    {"shared memory, bytes", true},
+                    {"no other beats it in both"},
+                    {"fastest in draws of costs", true}},
+                   lines),
+             best);
+  fmt::print(
+      "\nA model of an H200, not a measurement: of PTX, not of machine code. It knows no power, which lowers "
+      "the clock,\nand no registers that ptxas spills.\n");
+}
+
+void add_stages(CLI::App& study, int& status) {
+  CLI::App* command = study.add_subcommand("stages",
+                                           "Which tile and number of stages a GEMM on an H200 should have, "
+                                           "by the model of time, and how sure that is");
+  struct Options : StudyOptions {
+    study::StagesPlan plan;
+    std::vector<std::string> shapes;
+  };
+  const auto o = std::make_shared<Options>();
+  command->add_option("--shape", o->shapes,
+                      "MxNxK, multiples of 64 (default: 4096x4096x2048 512x4096x4096 128x8192x2048)");
+  command
+      ->add_option(
+          "--clusters", o->plan.clusters,
+          "CTAs that are run on a multiprocessor, one after the other; the others count as like them")
+      ->check(whole(1, 1000))
+      ->capture_default_str();
+  command
+      ->add_option("--draws", o->plan.draws,
+                   "How often all costs are drawn, each between the lowest and the highest that its row has")
+      ->check(whole(0, 10000))
+      ->capture_default_str();
+  command->add_option("--seed", o->plan.seed, "Of the draws")
+      ->check(whole(0, 1 << 30))
+      ->capture_default_str();
+  add_running(*command, *o);
+  command->callback([o, &status] {
+    if (!o->shapes.empty()) o->plan.shapes.clear();
+    for (const std::string& text : o->shapes) {
+      const std::vector<int> d = launch::parse_dimensions(text, "MxNxK");
+      o->plan.shapes.push_back({d[0], d[1], d[2]});
+    }
+    print_stages(run_study(study::stages_study(o->plan), *o, status));
+  });
+}
+
 void add_gemm_error(CLI::App& study, int& status) {
   CLI::App* command = study.add_subcommand(
       "gemm-error",
@@ -331,14 +410,15 @@ void add_recommend(CLI::App& study, int& status) {
 }  // namespace
 
 void add_study(CLI::App& app, int& status) {
-  CLI::App* study =
-      app.add_subcommand("study", "Measures what arithmetic costs in accuracy: figures one can trust");
+  CLI::App* study = app.add_subcommand(
+      "study", "Measures what arithmetic costs in accuracy, and models what stages cost in time");
   study->require_subcommand(1);
   study->footer(
       "Studies: accumulate  what each order of summation loses, against exact integers\n"
       "         recommend   the cheapest order that holds for a shape, and why others fail\n"
       "         quantise    signal to noise, bias and clipping of quantisation recipes\n"
-      "         gemm-error  what tensor-core sums, split k and epilogues lose\n\n"
+      "         gemm-error  what tensor-core sums, split k and epilogues lose\n"
+      "         stages      which tile and how many stages, by the model of time\n\n"
       "Built with MPI, `mpirun bitwell study NAME ...` spreads the pieces over machines; the files are the "
       "same.\n\n"
       "Example:  bitwell study accumulate --family gaussian same_sign --most-k 4096 --csv accumulate.csv");
@@ -346,6 +426,7 @@ void add_study(CLI::App& app, int& status) {
   add_recommend(*study, status);
   add_quantise(*study, status);
   add_gemm_error(*study, status);
+  add_stages(*study, status);
 }
 
 }  // namespace bitwell::cli
