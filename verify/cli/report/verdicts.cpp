@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "verify/cli/report/short_names.h"
-#include "verify/cli/verify_device.h"
+#include "verify/cli/verify/verify_device.h"
 #include "verify/terminal/table.h"
 
 namespace bitwell::cli {

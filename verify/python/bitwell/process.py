@@ -24,6 +24,12 @@ def cores() -> int:
     return max(1, len(os.sched_getaffinity(0)) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1)))
 
 
+def _some(threads: int) -> int:
+    if not 1 <= threads <= 4096:
+        raise _native.InputError(f"threads is {threads}; a launch runs on 1 to 4096 host threads")
+    return threads
+
+
 class Process:
     """Memory and modules that outlive launches; device addresses of what is adopted are the host's own.
 
@@ -119,13 +125,7 @@ class Process:
             (0, 0, 0) if cluster is None else three(cluster, "the cluster"), shared, cooperative, schedule, seed,
             of(schedules, self.schedules), of(races, self.races), explain, of(strict, self.strict),
             of(numeric, self.numeric), programmatic, checked, [tuple(o) for o in outputs], all_written, step_limit,
-            self.some(of(threads, self.threads))))
-
-    @staticmethod
-    def some(threads: int) -> int:
-        if not 1 <= threads <= 4096:
-            raise _native.InputError(f"threads is {threads}; a launch runs on 1 to 4096 host threads")
-        return threads
+            _some(of(threads, self.threads))))
 
 
 _one: Optional[Process] = None

@@ -1,4 +1,4 @@
-#include "verify/cli/verify_device.h"
+#include "verify/cli/verify/verify_device.h"
 
 #include <fmt/format.h>
 

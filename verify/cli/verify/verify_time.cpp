@@ -1,4 +1,4 @@
-#include "verify/cli/verify_time.h"
+#include "verify/cli/verify/verify_time.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "verify/cli/shard.h"
+#include "verify/cli/verify/shard.h"
 
 #include <charconv>
 #include <cstdio>

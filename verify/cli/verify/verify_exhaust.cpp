@@ -1,4 +1,4 @@
-#include "verify/cli/verify_exhaust.h"
+#include "verify/cli/verify/verify_exhaust.h"
 
 #include <fmt/format.h>
 
