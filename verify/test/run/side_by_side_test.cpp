@@ -462,6 +462,7 @@ TEST(SideBySide, FewInstructionsMayTakeLong) {
 TEST(SideBySide, AShortLaunchHasOneThread) {
   test::Kernel k = kernel(kTwice);
   k.shape.grid = {4, 1, 1};
+  k.start.replace(k.start.find("4000"), 4, "40");
   const End end = ended(k, 16);
   EXPECT_EQ(end.host.threads, 1U);
   EXPECT_EQ(end.host.clusters, 4U);
