@@ -106,20 +106,17 @@ bool Clock::act(const Info& i, WarpTime& w, Multiprocessor& sm, uint32_t lanes) 
       break;
     }
     case OpKind::copy:
-      w.role = Role::copies;
       now_ = std::max(now_, all_before());
       w.ordered = all_before() + i.latency;
       reached_.clear();
       return false;
     case OpKind::multiply:  // the warp stands until there is room for it
-      w.role = Role::multiplies;
       w.clock = w.pending = w.ordered =
           std::max(all_before(), w.done[w.products % WarpTime::kMost]) + i.latency;
       w.issues.push_back(w.ordered);
       now_ = std::max(now_, w.ordered);
       break;
     case OpKind::tensor:
-      w.role = Role::multiplies;
       w.ordered = all_before() + i.latency;
       w.issues.push_back(w.ordered);
       now_ = std::max(now_, w.ordered);

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "verify/cli/report/xml.h"
 #include "verify/launch/file/names.h"
 
 namespace bitwell::cli {
@@ -9,23 +10,8 @@ namespace {
 
 using nlohmann::json;
 
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '\n' || c == '\t' || static_cast<unsigned char>(c) >= 0x20)
-      out += c;  // XML has no other control characters
-  }
-  return out;
-}
-
 std::string element(const std::string& name, const std::string& text) {
-  return "<" + name + ">" + escaped(text) + "</" + name + ">";
+  return "<" + name + ">" + xml_escaped(text) + "</" + name + ">";
 }
 
 std::string axes(const std::string& name, const json& of) {

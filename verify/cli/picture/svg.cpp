@@ -5,27 +5,9 @@
 #include <algorithm>
 #include <array>
 
+#include "verify/cli/report/xml.h"
+
 namespace bitwell::cli {
-namespace {
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out += c;
-  }
-  return out;
-}
-
-}  // namespace
 
 void Svg::reach(double x, double y) {
   width_ = std::max(width_, x);
@@ -37,7 +19,7 @@ void Svg::box(double x, double y, double width, double height, const std::string
   body_ += fmt::format(
       R"(<rect x="{:g}" y="{:g}" width="{:g}" height="{:g}" fill="{}" stroke="{}" stroke-width="0.6")", x, y,
       width, height, colour, stroke);
-  body_ += hover.empty() ? "/>\n" : "><title>" + escaped(hover) + "</title></rect>\n";
+  body_ += hover.empty() ? "/>\n" : "><title>" + xml_escaped(hover) + "</title></rect>\n";
   reach(x + width, y + height);
 }
 
@@ -45,7 +27,7 @@ void Svg::text(double x, double y, const std::string& content, double size, cons
                const std::string& colour, bool bold) {
   body_ += fmt::format(
       R"(<text x="{:g}" y="{:g}" font-size="{:g}" text-anchor="{}" dy=".35em" fill="{}"{}>{}</text>)", x, y,
-      size, anchor, colour, bold ? R"( font-weight="bold")" : "", escaped(content));
+      size, anchor, colour, bold ? R"( font-weight="bold")" : "", xml_escaped(content));
   body_ += '\n';
   const double half = 0.62 * size * static_cast<double>(content.size());
   reach(x + (anchor == "start" ? half : anchor == "middle" ? half / 2 : 0), y + size / 2);

@@ -4,22 +4,10 @@
 
 #include <algorithm>
 
+#include "verify/cli/report/xml.h"
+
 namespace bitwell::cli {
 namespace {
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\n': out += "&#10;"; break;  // an attribute's own would become a space
-      default:
-        if (static_cast<unsigned char>(c) >= ' ' || c == '\t') out += c;
-    }
-  return out;
-}
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -35,15 +23,15 @@ std::string junit(const std::string& suite, const std::vector<TestCase>& cases) 
   std::string out = fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
       "<testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\" time=\"{:.3f}\">\n",
-      escaped(suite), cases.size(), failures, skipped, seconds);
+      xml_escaped(suite), cases.size(), failures, skipped, seconds);
   for (const TestCase& c : cases) {
-    out += fmt::format("<testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\">\n", escaped(c.group),
-                       escaped(c.name), c.seconds);
+    out += fmt::format("<testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\">\n", xml_escaped(c.group),
+                       xml_escaped(c.name), c.seconds);
     if (c.failure)
-      out += fmt::format("<failure type=\"{}\" message=\"{}\">{}</failure>\n", escaped(c.failure->type),
-                         escaped(first_line(c.failure->text)), escaped(c.failure->text));
-    if (!c.skipped.empty()) out += fmt::format("<skipped message=\"{}\"/>\n", escaped(c.skipped));
-    if (!c.output.empty()) out += fmt::format("<system-out>{}</system-out>\n", escaped(c.output));
+      out += fmt::format("<failure type=\"{}\" message=\"{}\">{}</failure>\n", xml_escaped(c.failure->type),
+                         xml_escaped(first_line(c.failure->text)), xml_escaped(c.failure->text));
+    if (!c.skipped.empty()) out += fmt::format("<skipped message=\"{}\"/>\n", xml_escaped(c.skipped));
+    if (!c.output.empty()) out += fmt::format("<system-out>{}</system-out>\n", xml_escaped(c.output));
     out += "</testcase>\n";
   }
   return out + "</testsuite>\n</testsuites>\n";

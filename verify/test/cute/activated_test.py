@@ -47,16 +47,6 @@ print((y == x).all())
 """) == ["True"]
 
 
-def test_a_tensor_on_a_gpu_that_is_shown_is_in_global_memory():
-    assert said("""
-import types
-class Shown:  # as torch's tensors are then, whose memory is the CPU's
-    device = types.SimpleNamespace(type="cuda")
-    __dlpack__ = x.__dlpack__
-print(from_dlpack(x).memspace, from_dlpack(Shown()).memspace)
-""") == ["generic gmem"]
-
-
 def test_what_goes_wrong_is_bitwells():
     assert said("""
 process.release(y.ctypes.data)

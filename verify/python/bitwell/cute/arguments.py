@@ -87,17 +87,6 @@ def address_of(array: Any) -> int:
     return array.data_ptr() if hasattr(array, "data_ptr") and callable(array.data_ptr) else array.ctypes.data
 
 
-def in_global_memory(capsule: Any) -> None:
-    """A DLPack capsule says from now on that its tensor is a GPU's: the DSL then compiles for global memory."""
-    name_of, pointer_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
-    name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    name = name_of(capsule)
-    # A tensor begins with its address and its device; in a DLManagedTensorVersioned four words stand before it.
-    device = ctypes.c_int32.from_address(pointer_of(capsule, name) + 8 + (32 if name == b"dltensor_versioned" else 0))
-    device.value = 2
-
-
 def is_array(value: Any) -> bool:
     return not hasattr(value, "__c_pointers__") and (hasattr(value, "ctypes") and hasattr(value, "strides") or hasattr(value, "element_size"))
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from .. import _native
 from ..process import Process
-from . import arguments as arguments_, asked, runtime
+from . import asked, runtime
 from .compiled import Compiled, likes_of
 
 _lock = threading.RLock()  # the DSL compiles one function at a time
@@ -83,7 +83,6 @@ def installed() -> None:
     from cutlass._mlir.execution_engine import ExecutionEngine
     from cutlass.base_dsl import compiler
     from cutlass.base_dsl.jit_executor import JitExecutor
-    from cutlass.cute.runtime import _Tensor
     from cutlass.cutlass_dsl.cuda_jit_executor import CudaDialectJitCompiledFunction
 
     @changed(ExecutionEngine, "lookup")
@@ -112,12 +111,6 @@ def installed() -> None:
             now.raise_error()
             raise
         return []  # nothing of it is a driver's
-
-    @changed(_Tensor, "__init__")
-    def of_array(before, tensor, array, *arguments, **named):
-        before(tensor, array, *arguments, **named)
-        if getattr(getattr(array, "device", None), "type", "") == "cuda":  # torch's CPU has it, and says so
-            arguments_.in_global_memory(tensor._dlpack_data)
 
     @changed(JitExecutor, "run_compiled_program")
     def run(before, executor, arguments):
