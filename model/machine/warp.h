@@ -70,9 +70,9 @@ struct Activation {
   void forget(uint32_t row, uint32_t mask, const Origin& from = {}) {
     rows.defined()[row / kRowBytes] &= ~mask;
     if (unknown == nullptr && from.kind == Origin::Kind::nothing) return;
-    UnknownBits& bits = unknown_bits();
-    bits.partial(row) &= ~mask;
-    for (; mask != 0; mask &= mask - 1) bits.origin(row, __builtin_ctz(mask)) = from;
+    UnknownBits::Row& bits = unknown_bits().row(row);
+    bits.partial &= ~mask;
+    for (; mask != 0; mask &= mask - 1) bits.origins[static_cast<size_t>(__builtin_ctz(mask))] = from;
   }
   UnknownBits& unknown_bits() {
     if (unknown == nullptr) unknown = std::make_unique<UnknownBits>(rows.count());

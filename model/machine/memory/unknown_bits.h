@@ -1,8 +1,10 @@
 // Which bits of a register nobody has written, in lanes that do not hold a whole value, and where such bits
 // came from.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace bitwell::machine {
@@ -29,30 +31,28 @@ struct Origin {
 class UnknownBits {
  public:
   static constexpr size_t kLane = 16;  // bytes kept of a lane: the widest register
+  static constexpr size_t kLanes = 32;
+
+  struct Row {
+    uint32_t partial =
+        0;  // lanes whose bits are told apart; in the others that are not whole, no bit is known
+    std::array<std::byte, kLane * kLanes>
+        bits{};  // 1: never written. The lanes' registers as they stand in memory
+    std::array<Origin, kLanes> origins{};
+  };
 
   explicit UnknownBits(size_t rows) : rows_(rows) {}
 
-  // Lanes whose bits are told apart; in the others that are not whole, no bit is known.
-  uint32_t& partial(uint32_t row) { return at(row).partial; }
-  // 1: never written. The lane's register as it stands in memory.
-  std::byte* bits(uint32_t row, int lane) { return at(row).bits.data() + kLane * static_cast<size_t>(lane); }
-  Origin& origin(uint32_t row, int lane) { return at(row).origins[static_cast<size_t>(lane)]; }
+  Row& row(uint32_t offset) {
+    std::unique_ptr<Row>& r = rows_[offset / 128];
+    if (r == nullptr) r = std::make_unique<Row>();
+    return *r;
+  }
+  // nullptr: nothing is kept of the row.
+  const Row* find(uint32_t offset) const { return rows_[offset / 128].get(); }
 
  private:
-  struct Row {
-    uint32_t partial = 0;
-    std::vector<std::byte> bits;
-    std::vector<Origin> origins;
-  };
-  Row& at(uint32_t row) {
-    Row& r = rows_[row / 128];
-    if (r.bits.empty()) {
-      r.bits.resize(kLane * 32);
-      r.origins.resize(32);
-    }
-    return r;
-  }
-  std::vector<Row> rows_;
+  std::vector<std::unique_ptr<Row>> rows_;
 };
 
 }  // namespace bitwell::machine

@@ -1,8 +1,8 @@
 #include "model/run/watch/definedness.h"
 
-#include <algorithm>
-#include <cctype>
 #include <cstring>
+#include <span>
+#include <vector>
 
 #include "model/run/cluster.h"
 
@@ -12,17 +12,64 @@ using machine::kLanes;
 using machine::Origin;
 using machine::UnknownBits;
 
-LaneBits unknown_of(Context& context, uint32_t row, int lane, size_t bytes) {
-  LaneBits out;
-  if ((context.defined_at(row) >> lane & 1) != 0) return out;
-  UnknownBits* unknown = context.activation().unknown.get();
-  if (unknown == nullptr || (unknown->partial(row) >> lane & 1) == 0) {
-    out.low = bytes >= 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * bytes) - 1;
-    out.high = bytes > 8 ? ~uint64_t{0} : 0;
-    return out;
+namespace {
+
+uint64_t ones(size_t bytes) { return bytes >= 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * bytes) - 1; }
+
+// Up to 16 bytes of a lane. A register has 4 or 8 most often: calls of memcpy would take longer than what is
+// followed.
+LaneBits load(const std::byte* from, size_t bytes) {
+  const auto as = [&](auto word) {
+    std::memcpy(&word, from, sizeof word);
+    return LaneBits{word, 0};
+  };
+  switch (bytes) {
+    case 2: return as(uint16_t{});
+    case 4: return as(uint32_t{});
+    case 8: return as(uint64_t{});
+    default: break;
   }
-  std::memcpy(&out, unknown->bits(row, lane), bytes);
+  LaneBits out;
+  std::memcpy(&out, from, bytes);
   return out;
+}
+void store(std::byte* to, size_t bytes, const LaneBits& bits) {
+  const auto as = [&](auto word) {
+    word = static_cast<decltype(word)>(bits.low);
+    std::memcpy(to, &word, sizeof word);
+  };
+  switch (bytes) {
+    case 2: return as(uint16_t{});
+    case 4: return as(uint32_t{});
+    case 8: return as(uint64_t{});
+    default: std::memcpy(to, &bits, bytes);
+  }
+}
+
+// What is kept of a row of an activation, or nullptr.
+const UnknownBits::Row* kept(Context& context, uint32_t row) {
+  const UnknownBits* unknown = context.activation().unknown.get();
+  return unknown == nullptr ? nullptr : unknown->find(row);
+}
+
+std::byte* bits_at(UnknownBits::Row& row, int lane) {
+  return row.bits.data() + UnknownBits::kLane * static_cast<size_t>(lane);
+}
+const std::byte* bits_at(const UnknownBits::Row& row, int lane) {
+  return row.bits.data() + UnknownBits::kLane * static_cast<size_t>(lane);
+}
+
+// Of a lane that is not whole.
+LaneBits bits_of(const UnknownBits::Row* row, int lane, size_t bytes) {
+  if (row == nullptr || (row->partial >> lane & 1) == 0) return {ones(bytes), bytes > 8 ? ~uint64_t{0} : 0};
+  return load(bits_at(*row, lane), bytes);
+}
+
+}  // namespace
+
+LaneBits unknown_of(Context& context, uint32_t row, int lane, size_t bytes) {
+  if ((context.defined_at(row) >> lane & 1) != 0) return {};
+  return bits_of(kept(context, row), lane, bytes);
 }
 
 void set_unknown(Context& context, uint32_t row, int lane, size_t bytes, LaneBits unknown,
@@ -34,18 +81,24 @@ void set_unknown(Context& context, uint32_t row, int lane, size_t bytes, LaneBit
   }
   context.overwritten(row, bit);
   context.defined_at(row) &= ~bit;
-  UnknownBits& all = context.activation().unknown_bits();
-  all.partial(row) |= bit;
-  std::memcpy(all.bits(row, lane), &unknown, bytes);
-  all.origin(row, lane) = from;
+  UnknownBits::Row& all = context.activation().unknown_bits().row(row);
+  all.partial |= bit;
+  store(bits_at(all, lane), bytes, unknown);
+  all.origins[static_cast<size_t>(lane)] = from;
 }
 
 Origin origin_of(Context& context, uint32_t row, int lane) {
-  UnknownBits* unknown = context.activation().unknown.get();
-  return unknown == nullptr ? Origin{} : unknown->origin(row, lane);
+  const UnknownBits::Row* all = kept(context, row);
+  return all == nullptr ? Origin{} : all->origins[static_cast<size_t>(lane)];
 }
 
 namespace {
+
+// Calls f(lane) for each of `lanes`.
+template <class F>
+void each(uint32_t lanes, const F& f) {
+  for (; lanes != 0; lanes &= lanes - 1) f(__builtin_ctz(lanes));
+}
 
 constexpr size_t kSlot = UnknownBits::kLane * kLanes;  // bytes of a row in the scratch memory
 
@@ -76,23 +129,23 @@ class Moved {
   }
   // Of the i-th result.
   LaneBits result(size_t i, int lane) const {
-    LaneBits out;
     const uint32_t at = op_.results != nullptr ? results_[i] : moved_.d;
-    std::memcpy(&out, memory_ + at + static_cast<size_t>(op_.result_bytes) * static_cast<size_t>(lane),
-                op_.result_bytes);
-    return out;
+    const size_t size = op_.result_bytes;
+    return load(memory_ + at + size * static_cast<size_t>(lane), size);
   }
 
  private:
-  uint32_t slot() { return static_cast<uint32_t>(kSlot * used_++); }
+  uint32_t slot() {  // all 0; the others of the memory nobody reads
+    std::memset(memory_ + kSlot * used_, 0, kSlot);
+    return static_cast<uint32_t>(kSlot * used_++);
+  }
   uint32_t data(uint32_t row) {
     const uint32_t to = slot();
-    for (uint32_t lanes = mask_; lanes != 0; lanes &= lanes - 1) {
-      const int lane = __builtin_ctz(lanes);
-      const LaneBits bits = unknown_of(context_, row, lane, op_.source_bytes);
-      std::memcpy(memory_ + to + static_cast<size_t>(op_.source_bytes) * static_cast<size_t>(lane), &bits,
-                  op_.source_bytes);
-    }
+    const UnknownBits::Row* from = kept(context_, row);
+    const size_t size = op_.source_bytes;
+    each(mask_ & ~context_.defined_at(row), [&](int lane) {
+      store(memory_ + to + size * static_cast<size_t>(lane), size, bits_of(from, lane, size));
+    });
     return to;
   }
   uint32_t control(uint32_t row) {
@@ -107,30 +160,43 @@ class Moved {
   isa::Op moved_;
   std::vector<uint32_t> sources_, results_;
   size_t used_ = 0;
-  alignas(64) std::byte memory_[12 * kSlot] = {};
+  alignas(64) std::byte memory_[12 * kSlot];
 };
 
-uint64_t value(Context& context, uint32_t row, int lane, size_t bytes) {
-  uint64_t v = 0;
-  std::memcpy(&v, context.rows() + row + bytes * static_cast<size_t>(lane), bytes);
-  return v;
-}
+// An operand of up to 8 bytes: the values of its lanes, and their unknown bits.
+class Operand {
+ public:
+  Operand(Context& context, uint32_t row, size_t bytes)
+      : values_(context.rows() + row),
+        known_(context.defined_at(row)),
+        kept_(kept(context, row)),
+        bytes_(bytes) {}
+  uint64_t value(int lane) const { return load(values_ + bytes_ * static_cast<size_t>(lane), bytes_).low; }
+  uint64_t unknown(int lane) const {
+    return (known_ >> lane & 1) != 0 ? 0 : bits_of(kept_, lane, bytes_).low;
+  }
+
+ private:
+  const std::byte* values_;
+  uint32_t known_;
+  const UnknownBits::Row* kept_;
+  size_t bytes_;
+};
 
 // Unknown bits of a logical operation: those that some choice of the unknown operand bits changes.
-uint64_t logical(const isa::Op& op, Context& context, int lane) {
-  const size_t n = op.source_bytes;
-  const uint64_t ua = unknown_of(context, op.a, lane, n).low;
-  const uint64_t ub = unknown_of(context, op.b, lane, n).low;
-  const uint64_t a = value(context, op.a, lane, n);
-  const uint64_t b = value(context, op.b, lane, n);
+uint64_t logical(const isa::Op& op, const Operand (&of)[3], int lane) {
+  const uint64_t ua = of[0].unknown(lane);
+  const uint64_t ub = of[1].unknown(lane);
+  const uint64_t a = of[0].value(lane);
+  const uint64_t b = of[1].value(lane);
   switch (op.tracks) {
     case isa::Tracks::bit_and: return (ua & (b | ub)) | (ub & (a | ua));
     case isa::Tracks::bit_or: return (ua & (~b | ub)) | (ub & (~a | ua));
     case isa::Tracks::bit_xor: return ua | ub;
     default: break;
   }
-  const uint64_t uc = unknown_of(context, op.c, lane, n).low;
-  const uint64_t c = value(context, op.c, lane, n);
+  const uint64_t uc = of[2].unknown(lane);
+  const uint64_t c = of[2].value(lane);
   uint64_t zeros = 0;  // bits that can become 0
   uint64_t ones = 0;
   for (uint32_t i = 0; i < 8; ++i) {
@@ -142,14 +208,13 @@ uint64_t logical(const isa::Op& op, Context& context, int lane) {
 }
 
 // Of a sum, difference or product: what the carries out of unknown bits can reach.
-uint64_t arithmetic(const isa::Op& op, Context& context, int lane) {
-  const size_t n = op.source_bytes;
-  const uint64_t ua = unknown_of(context, op.a, lane, n).low;
-  const uint64_t ub = unknown_of(context, op.b, lane, n).low;
-  const uint64_t uc = unknown_of(context, op.c, lane, n).low;
-  const uint64_t a = value(context, op.a, lane, n);
-  const uint64_t b = value(context, op.b, lane, n);
-  const uint64_t width = n == 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * n) - 1;
+uint64_t arithmetic(const isa::Op& op, const Operand (&of)[3], int lane) {
+  const uint64_t ua = of[0].unknown(lane);
+  const uint64_t ub = of[1].unknown(lane);
+  const uint64_t uc = of[2].unknown(lane);
+  const uint64_t a = of[0].value(lane);
+  const uint64_t b = of[1].value(lane);
+  const uint64_t width = ones(op.source_bytes);
   switch (op.tracks) {
     // The least and the greatest operands: a bit in which the two results agree has the same carry in every
     // other.
@@ -171,24 +236,50 @@ uint32_t known_predicates(const isa::Op& op, Context& context) {
   return (a & b) | (a & value_a) | (b & value_b);
 }
 
-// Where the first operand of the lane that is not whole comes from.
-Origin first_origin(const isa::Op& op, Context& context, int lane) {
-  const auto lacks = [&](uint32_t row) { return (context.defined_at(row) >> lane & 1) == 0; };
-  for (const uint32_t row : {op.a, op.b, op.c, op.e})
-    if (lacks(row)) return origin_of(context, row, lane);
+// Where what the lanes lack comes from: of the first operand of each that is not whole.
+void find_origins(const isa::Op& op, Context& context, uint32_t lacking, const Origin* (&out)[kLanes]) {
+  static constexpr Origin kNothing;
+  const auto take = [&](uint32_t row) {
+    const uint32_t lanes = lacking & ~context.defined_at(row);
+    if (lanes == 0) return;
+    const UnknownBits::Row* from = kept(context, row);
+    each(lanes, [&](int lane) {
+      out[lane] = from == nullptr ? &kNothing : &from->origins[static_cast<size_t>(lane)];
+    });
+    lacking &= ~lanes;
+  };
+  for (const uint32_t row : {op.a, op.b, op.c, op.e}) take(row);
   if (op.sources != nullptr)
-    for (const uint32_t row : *op.sources)
-      if (lacks(row)) return origin_of(context, row, lane);
-  return {};
+    for (const uint32_t row : *op.sources) take(row);
+}
+
+// What is unknown of a result, in the lanes that are followed.
+struct Result {
+  uint32_t row = 0;
+  LaneBits unknown[kLanes];
+};
+
+std::vector<Result> follow(const isa::Op& op, Context& context, std::span<const uint32_t> rows,
+                           uint32_t followed) {
+  std::vector<Result> out(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) out[i].row = rows[i];
+  if (op.tracks <= isa::Tracks::packs) {
+    const Moved moved(op, context, followed);
+    for (size_t i = 0; i < out.size(); ++i)
+      each(followed, [&](int lane) { out[i].unknown[lane] = moved.result(i, lane); });
+    return out;
+  }
+  const size_t n = op.source_bytes;
+  const Operand of[3] = {{context, op.a, n}, {context, op.b, n}, {context, op.c, n}};
+  const bool sums = op.tracks >= isa::Tracks::adds && op.tracks <= isa::Tracks::carries;
+  each(followed,
+       [&](int lane) { out[0].unknown[lane].low = sums ? arithmetic(op, of, lane) : logical(op, of, lane); });
+  return out;
 }
 
 }  // namespace
 
 void run_unknown(const isa::Op& op, Context& context, uint32_t mask) {
-  struct Result {
-    uint32_t row;
-    LaneBits unknown[kLanes];
-  };
   for (const uint32_t row : {op.a, op.b, op.c, op.e}) context.known_at(row, mask);
   if (op.sources != nullptr)
     for (const uint32_t row : *op.sources) context.known_at(row, mask);
@@ -206,19 +297,12 @@ void run_unknown(const isa::Op& op, Context& context, uint32_t mask) {
   }
   if (tracks == isa::Tracks::predicate_and || tracks == isa::Tracks::predicate_or)
     whole = known_predicates(op, context);
-  std::vector<uint32_t> rows;
-  if (op.results != nullptr)
-    rows = *op.results;
-  else
-    rows = {op.d};
+  const std::span<const uint32_t> rows =
+      op.results != nullptr ? std::span<const uint32_t>(*op.results) : std::span(&op.d, 1);
   // All of it is found before the op runs: a destination may be a source.
-  std::vector<Result> results;
-  Origin origins[kLanes];
   const uint32_t lacking = mask & ~whole;
-  for (uint32_t lanes = lacking; lanes != 0; lanes &= lanes - 1) {
-    const int lane = __builtin_ctz(lanes);
-    origins[lane] = first_origin(op, context, lane);
-  }
+  const Origin* origins[kLanes];  // a lane's stays as it is: what is written over it is the same
+  find_origins(op, context, lacking, origins);
   // Shift counts, selectors and the like must be whole for the bits to be followed.
   uint32_t followed = 0;
   if (tracks == isa::Tracks::moves_a) followed = context.defined_at(op.b);
@@ -227,41 +311,38 @@ void run_unknown(const isa::Op& op, Context& context, uint32_t mask) {
                context.defined_at(op.e);
   if (tracks >= isa::Tracks::packs && tracks <= isa::Tracks::carries) followed = ~0u;
   followed &= lacking;
-  if (followed != 0) {
-    for (const uint32_t r : rows) results.push_back({r, {}});
-    if (tracks <= isa::Tracks::packs) {
-      const Moved moved(op, context, followed);
-      for (size_t i = 0; i < results.size(); ++i)
-        for (uint32_t lanes = followed; lanes != 0; lanes &= lanes - 1)
-          results[i].unknown[__builtin_ctz(lanes)] = moved.result(i, __builtin_ctz(lanes));
-    } else {
-      for (uint32_t lanes = followed; lanes != 0; lanes &= lanes - 1) {
-        const int lane = __builtin_ctz(lanes);
-        uint64_t& unknown = results[0].unknown[lane].low;
-        if (tracks >= isa::Tracks::adds && tracks <= isa::Tracks::carries) {
-          unknown = arithmetic(op, context, lane);
-        } else {
-          unknown = logical(op, context, lane);
-        }
-      }
-    }
-  }
+  std::vector<Result> results;
+  if (followed != 0) results = follow(op, context, rows, followed);
   op.lanes(op, context.rows(), mask);
-  machine::Activation& activation = context.activation();
-  rows.push_back(op.d2);
-  if (op.results != nullptr) rows.push_back(op.d);
-  for (const uint32_t r : rows) {
-    context.defined_at(r) |= mask & whole;
-    context.overwritten(r, lacking);
-    for (uint32_t lanes = lacking; lanes != 0; lanes &= lanes - 1)
-      activation.forget(r, lanes & (~lanes + 1), origins[__builtin_ctz(lanes)]);
+  UnknownBits& all = context.activation().unknown_bits();
+  const auto forget = [&](uint32_t row) {
+    if (row == isa::kSink) return;
+    context.defined_at(row) |= mask & whole;
+    context.overwritten(row, lacking);
+    context.defined_at(row) &= ~lacking;
+    UnknownBits::Row& kept = all.row(row);
+    kept.partial &= ~lacking;
+    each(lacking, [&](int lane) {
+      Origin& to = kept.origins[static_cast<size_t>(lane)];
+      if (&to != origins[lane]) to = *origins[lane];
+    });
+  };
+  for (const uint32_t r : rows) forget(r);
+  forget(op.d2);
+  if (op.results != nullptr) forget(op.d);
+  for (const Result& r : results) {
+    if (r.row == isa::kSink) continue;
+    UnknownBits::Row& kept = all.row(r.row);
+    each(followed, [&](int lane) {
+      const LaneBits& unknown = r.unknown[lane];
+      if (unknown.low == 0 && unknown.high == 0) {
+        context.defined_at(r.row) |= 1u << lane;
+      } else {
+        kept.partial |= 1u << lane;
+        store(bits_at(kept, lane), op.result_bytes, unknown);
+      }
+    });
   }
-  for (const Result& r : results)
-    for (uint32_t lanes = followed; lanes != 0; lanes &= lanes - 1) {
-      const int lane = __builtin_ctz(lanes);
-      set_unknown(context, r.row, lane, op.result_bytes, r.unknown[lane], origins[lane]);
-    }
-  context.defined_at(isa::kSink) = ~0u;
 }
 
 }  // namespace bitwell::run

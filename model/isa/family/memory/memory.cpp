@@ -132,13 +132,33 @@ void mark(const run::LaneBytes& access, size_t offset, size_t size, uint32_t mas
   });
 }
 
-// What a lane's register lacks when element `offset` of its access was loaded into it.
+// Whether some of the bytes between the first and the last of `mask` are still a copy's to write: most often
+// none are, of none of the lanes.
+bool copies_fill_between(const run::LaneBytes& access, const run::Cluster& cluster, uint32_t mask,
+                         size_t size) {
+  if ((mask & ~access.global) == 0) return false;
+  const std::byte* low = access.bytes[__builtin_ctz(mask)];
+  const std::byte* high = low;
+  for (uint32_t lanes = access.consecutive ? 0 : mask; lanes != 0; lanes &= lanes - 1) {
+    const std::byte* at = access.bytes[__builtin_ctz(lanes)];
+    low = std::min(low, at);
+    high = std::max(high, at);
+  }
+  const size_t length = static_cast<size_t>(high - low) + (access.consecutive ? size * kLanes : size);
+  const std::optional<uint64_t> first = run::shared_address(cluster, low);
+  const std::optional<uint64_t> last = run::shared_address(cluster, low + length - 1);
+  const bool one_memory = first && last && *last - *first == length - 1;
+  return !one_memory || cluster.filling(*first, length) != nullptr;
+}
+
+// What a lane's register lacks when element `offset` of its access was loaded into it. `copies`: of one under
+// way, perhaps.
 void load_unknown(const MemoryUse& use, run::Context& context, const run::LaneBytes& access, uint32_t row,
-                  int lane, size_t offset) {
+                  int lane, size_t offset, bool copies) {
   const auto at = static_cast<size_t>(lane);
   const uint8_t* defined = access.defined[at] + offset;
   run::LaneBits unknown;
-  if (const auto place = run::shared_address(context.cta.cluster, access.bytes[at]))
+  if (const auto place = copies ? run::shared_address(context.cta.cluster, access.bytes[at]) : std::nullopt)
     run::keep_reads_off_copies(context, *place + offset, use.size, lane);
   machine::Origin from = run::access_origin(context, access, lane);
   from.size = use.size;
@@ -185,25 +205,6 @@ void touched(const MemoryUse& use, run::Context& context, uint32_t polled) {
   if (polled != 0) context.split().polls(use.order.semantics != machine::Semantics::weak);
   const auto space = use.space;
   if (space != Space::local && space != Space::param && space != Space::constant) context.cta.cluster.touch();
-}
-
-// Whether some of the bytes between the first and the last of `mask` are still a copy's to write: most often
-// none are, of none of the lanes.
-bool copies_fill_between(const run::LaneBytes& access, const run::Cluster& cluster, uint32_t mask,
-                         size_t size) {
-  if ((mask & ~access.global) == 0) return false;
-  const std::byte* low = access.bytes[__builtin_ctz(mask)];
-  const std::byte* high = low;
-  for (uint32_t lanes = access.consecutive ? 0 : mask; lanes != 0; lanes &= lanes - 1) {
-    const std::byte* at = access.bytes[__builtin_ctz(lanes)];
-    low = std::min(low, at);
-    high = std::max(high, at);
-  }
-  const size_t length = static_cast<size_t>(high - low) + (access.consecutive ? size * kLanes : size);
-  const std::optional<uint64_t> first = run::shared_address(cluster, low);
-  const std::optional<uint64_t> last = run::shared_address(cluster, low + length - 1);
-  const bool one_memory = first && last && *last - *first == length - 1;
-  return !one_memory || cluster.filling(*first, length) != nullptr;
 }
 
 // Faults where a store or an atomic meets the destination of a copy under way.
@@ -280,6 +281,7 @@ bool update_beside(const Op& op, const AtomicUse& use, run::Context& context, co
 // The elements of an access, to the registers of `mask`.
 void copy_to_registers(const Op& op, run::Context& context, const run::LaneBytes& access, uint32_t mask) {
   const auto& use = op.as<MemoryUse>();
+  std::optional<bool> copies;  // asked as soon as a lane lacks something
   for (size_t j = 0; j < use.count; ++j) {
     const uint32_t row = (*op.results)[j];
     const size_t offset = j * use.size;
@@ -294,8 +296,10 @@ void copy_to_registers(const Op& op, run::Context& context, const run::LaneBytes
     if (context.checked) {
       const uint32_t known = defined_lanes(access, offset, use.size, mask);
       context.set_defined(row, known);
+      if ((mask & ~known) != 0 && !copies)
+        copies = copies_fill_between(access, context.cta.cluster, mask, use.size * use.count);
       for (uint32_t lanes = mask & ~known; lanes != 0; lanes &= lanes - 1)
-        load_unknown(use, context, access, row, __builtin_ctz(lanes), offset);
+        load_unknown(use, context, access, row, __builtin_ctz(lanes), offset, *copies);
     }
   }
 }
