@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <deque>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -18,18 +17,23 @@ namespace {
 // What GPUs record.
 constexpr const char* kRecordedArch = "sm_90a";
 
-// A kernel on one architecture, as its cases are judged one after the other.
+// A case, and its launch where it failed: which of them are written is known when others are judged too.
+struct Outcome {
+  Judged judged;
+  std::optional<suite::Failure> failure;
+};
+
+// A kernel on one architecture, as its cases are judged by any number of host threads.
 struct Trial {
   suite::Build build;
-  std::string replay;
   bool races = false;
-  bool failed = false;  // a case of it
   launch::Modules modules;
   findings::Readings readings;  // of those whose races are looked for
 
   // `recorded`: gets the result under the first schedule.
-  Judged run(const suite::Case& of, const suite::SuiteCase& c, std::vector<std::byte>& recorded) {
-    Judged out{of};
+  Outcome run(const suite::Case& of, const suite::SuiteCase& c, std::vector<std::byte>& recorded) {
+    Outcome outcome{{of}, {}};
+    Judged& out = outcome.judged;
     out.outputs = c.expected.size() / c.element;
     for (const run::Schedule& schedule : c.schedules) {
       findings::Watch watch;
@@ -52,12 +56,10 @@ struct Trial {
       out.seconds += tried.seconds;
       run::merge(out.touched, tried.footprint);
       if (&schedule == &c.schedules.front()) recorded = std::move(tried.result);
-      if (!tried.failure) continue;
-      out.failure = failure_of(*tried.failure, failed ? "" : replay);
-      failed = true;
-      break;
+      outcome.failure = std::move(tried.failure);
+      if (outcome.failure) break;
     }
-    return out;
+    return outcome;
   }
 
   // Where registers of a wgmma are reached, by any launch.
@@ -144,23 +146,37 @@ struct Asked {
   std::vector<std::vector<std::string>> archs;  // of each
 };
 
-void judge_kernel(const suite::Suite& suite, const suite::Kernel& kernel,
-                  const std::vector<std::string>& archs, const Plan& plan,
+// A case of a kernel, drawn once for all its architectures.
+struct Piece {
+  size_t kernel = 0;  // of Asked's
+  suite::PlannedCase planned;
+};
+
+// Judges each case that `wants` takes; `tell` hears of each when it is judged, one at a time.
+void judge_pieces(const suite::Suite& suite, const Asked& asked,
                   const std::function<bool(const suite::Case&)>& wants,
-                  const std::function<void(Judged)>& tell) {
-  std::vector<Trial> trials(archs.size());
-  for (size_t i = 0; i < archs.size(); ++i) {
-    Trial& t = trials[i];
-    t.build = {plan.ptx, archs[i]};
-    t.races = plan.races;
-    t.replay =
-        plan.replay + "/" + kernel.full_name + (suite.archs_of(kernel).size() > 1 ? "-" + archs[i] : "");
+                  const std::function<void(Outcome)>& tell) {
+  const Plan& plan = asked.plan;
+  std::vector<std::vector<Trial>> trials;  // of each kernel, by architecture
+  std::vector<Piece> pieces;
+  for (size_t i = 0; i < asked.kernels.size(); ++i) {
+    trials.emplace_back(asked.archs[i].size());
+    for (size_t a = 0; a < asked.archs[i].size(); ++a) {
+      trials[i][a].build = {plan.ptx, asked.archs[i][a]};
+      trials[i][a].races = plan.races;
+    }
+    for (suite::PlannedCase& planned : cases_of(*asked.kernels[i], plan))
+      pieces.push_back({i, std::move(planned)});
   }
-  for (const suite::PlannedCase& planned : cases_of(kernel, plan)) {
+  std::mutex mutex;
+  size_t done = 0;
+  suite::each_in_parallel(pieces.size(), plan.threads, [&](size_t at) {
+    const auto& [i, planned] = pieces[at];
+    const suite::Kernel& kernel = *asked.kernels[i];
     std::optional<suite::DrawnCase> drawn;
     std::vector<double> errors;
     suite::SuiteCase c;
-    for (Trial& t : trials) {
+    for (Trial& t : trials[i]) {
       const suite::Case of{suite.name, kernel.name, t.build.arch, planned.name};
       if (!wants(of)) continue;
       if (!drawn) {
@@ -170,18 +186,21 @@ void judge_kernel(const suite::Suite& suite, const suite::Kernel& kernel,
       } else {
         c.chain = drawn->chain(t.build);
       }
-      if (plan.replay_each) {
-        t.failed = false;
-        t.replay = plan.replay + "/" + folder_of(of);
-      }
       std::vector<std::byte> result;
-      Judged judged = t.run(of, c, result);
+      Outcome outcome = t.run(of, c, result);
+      Judged& judged = outcome.judged;
+      if (outcome.failure)
+        judged.failure =
+            failure_of(*outcome.failure, plan.replay_each ? plan.replay + "/" + folder_of(of) : "");
       if (planned.recorded) judged.recorded = part_of_digest(suite, std::move(result));
       if (planned.published && !judged.failure) judged.published_outputs = judged.outputs;
       count_errors(judged, errors);
-      tell(std::move(judged));
+      const std::scoped_lock lock(mutex);
+      tell(std::move(outcome));
     }
-  }
+    const std::scoped_lock lock(mutex);
+    if (plan.progress) plan.progress(++done, pieces.size(), kernel.name);
+  });
 }
 
 // What verdicts are held against.
@@ -318,6 +337,18 @@ Asked asked_of(const suite::Suite& suite, const Plan& plan) {
   return out;
 }
 
+std::vector<Verdict> verdicts_of(const suite::Suite& suite, const Asked& asked, const Known& known,
+                                 const std::vector<Judged>& judged) {
+  std::map<suite::Case, const Judged*> by_case;
+  for (const Judged& j : judged) by_case.emplace(j.of, &j);
+  std::vector<Verdict> out;
+  for (size_t i = 0; i < asked.kernels.size(); ++i)
+    for (Verdict& v :
+         verdicts_of_kernel(suite, *asked.kernels[i], asked.archs[i], asked.plan, known, by_case))
+      out.push_back(std::move(v));
+  return out;
+}
+
 }  // namespace
 
 std::string recorded_name(const suite::Suite& suite, const suite::Kernel& kernel, bool full) {
@@ -352,54 +383,45 @@ void judge_cases(const suite::Suite& suite, const Plan& plan,
                  const std::function<void(const Judged&)>& tell) {
   const Asked asked = asked_of(suite, plan);
   expect_modules(asked);
-  std::mutex mutex;
-  size_t done = 0;
-  suite::each_in_parallel(asked.kernels.size(), plan.threads, [&](size_t i) {
-    judge_kernel(suite, *asked.kernels[i], asked.archs[i], asked.plan, wants, [&](const Judged& judged) {
-      const std::scoped_lock lock(mutex);
-      tell(judged);
-    });
-    const std::scoped_lock lock(mutex);
-    if (plan.progress) plan.progress(++done, asked.kernels.size(), asked.kernels[i]->name);
-  });
+  judge_pieces(suite, asked, wants, [&](const Outcome& o) { tell(o.judged); });
 }
 
 std::vector<Verdict> verdicts_of(const suite::Suite& suite, const Plan& plan,
                                  const std::vector<Judged>& judged) {
-  const Asked asked = asked_of(suite, plan);
-  const Known known = known_of(suite, plan);
-  std::map<suite::Case, const Judged*> by_case;
-  for (const Judged& j : judged) by_case.emplace(j.of, &j);
-  std::vector<Verdict> out;
-  for (size_t i = 0; i < asked.kernels.size(); ++i)
-    for (Verdict& v :
-         verdicts_of_kernel(suite, *asked.kernels[i], asked.archs[i], asked.plan, known, by_case))
-      out.push_back(std::move(v));
-  return out;
+  return verdicts_of(suite, asked_of(suite, plan), known_of(suite, plan), judged);
 }
 
 std::vector<Verdict> judge(const suite::Suite& suite, const Plan& plan) {
   const Asked asked = asked_of(suite, plan);
   expect_modules(asked);
   const Known known = known_of(suite, plan);
-  std::vector<std::vector<Verdict>> results(asked.kernels.size());
-  std::mutex mutex;
-  size_t done = 0;
-  suite::each_in_parallel(asked.kernels.size(), plan.threads, [&](size_t i) {
-    std::deque<Judged> judged;
-    judge_kernel(
-        suite, *asked.kernels[i], asked.archs[i], asked.plan, [](const suite::Case&) { return true; },
-        [&](Judged j) { judged.push_back(std::move(j)); });
-    std::map<suite::Case, const Judged*> by_case;
-    for (const Judged& j : judged) by_case.emplace(j.of, &j);
-    results[i] = verdicts_of_kernel(suite, *asked.kernels[i], asked.archs[i], asked.plan, known, by_case);
-    const std::scoped_lock lock(mutex);
-    if (plan.progress) plan.progress(++done, asked.kernels.size(), asked.kernels[i]->name);
-  });
-  std::vector<Verdict> out;
-  for (auto& r : results)
-    for (Verdict& v : r) out.push_back(std::move(v));
-  return out;
+  std::map<suite::Case, size_t> order;  // of what is told
+  for (const suite::Case& c : cases_of(suite, plan)) order.emplace(c, order.size());
+  std::map<suite::Case, Judged> judged;
+  // Of a kernel on an architecture, the failed case that comes first, whichever is judged first: its launch
+  // is written.
+  std::map<std::pair<std::string, std::string>, std::pair<suite::Case, suite::Failure>> first;
+  judge_pieces(
+      suite, asked, [](const suite::Case&) { return true; },
+      [&](Outcome o) {
+        const suite::Case of = o.judged.of;
+        judged.emplace(of, std::move(o.judged));
+        if (!o.failure || plan.replay_each) return;
+        const auto at = first.find({of.kernel, of.arch});
+        if (at == first.end())
+          first.emplace(std::pair(of.kernel, of.arch), std::pair(of, std::move(*o.failure)));
+        else if (order.at(of) < order.at(at->second.first))
+          at->second = {of, std::move(*o.failure)};
+      });
+  for (const auto& [who, failed] : first) {
+    const suite::Kernel& kernel = suite::kernel(suite, who.first);
+    judged.at(failed.first).failure =
+        failure_of(failed.second, plan.replay + "/" + kernel.full_name +
+                                      (suite.archs_of(kernel).size() > 1 ? "-" + who.second : ""));
+  }
+  std::vector<Judged> all;
+  for (auto& [of, j] : judged) all.push_back(std::move(j));
+  return verdicts_of(suite, asked, known, all);
 }
 
 }  // namespace bitwell::verdict

@@ -173,7 +173,7 @@ void run(const Subject& subject, const VerifyOptions& options, int& status) {
     plan.only = only;
     plan.progress = [&, start = std::chrono::steady_clock::now()](size_t done, size_t all,
                                                                   const std::string& now) {
-      progress(fmt::format("verify {}: {} of {} kernels ({}){}", suite->name, done, all, now,
+      progress(fmt::format("verify {}: {} of {} cases ({}){}", suite->name, done, all, now,
                            terminal::left(start, done, all)));
     };
     for (verdict::Verdict& v : verdict::judge(*suite, plan)) verdicts.push_back(std::move(v));
