@@ -14,18 +14,17 @@
 #include "verify/oracle/gemv.h"
 #include "verify/oracle/tensor_dot.h"
 #include "verify/schedules/schedules.h"
+#include "verify/suite/kernels/halves.h"
 #include "verify/suite/once.h"
 #include "verify/suite/parallel.h"
+#include "verify/suite/sizes.h"
 
 namespace bitwell::suite {
 namespace {
 
 using machine::InputError;
 
-constexpr std::array<std::string_view, 5> kDataNames{"normal", "ties", "cancellation", "wide", "zeros"};
-
-size_t u(int v) { return static_cast<size_t>(v); }
-uint32_t w(int v) { return static_cast<uint32_t>(v); }
+constexpr std::array<std::string_view, 5> kActivationNames{"normal", "ties", "cancellation", "wide", "zeros"};
 
 const ActivationCase& checked(const ActivationCase& c) {
   if (c.m < 1) throw InputError("quantise_svdquant takes m of at least 1; got " + std::to_string(c.m));
@@ -38,9 +37,6 @@ const ActivationCase& checked(const ActivationCase& c) {
   return c;
 }
 
-float value_of(uint16_t code, bool bf16) {
-  return bf16 ? std::bit_cast<float>(uint32_t{code} << 16) : oracle::half(code);
-}
 uint16_t code_of(double v, bool bf16) {
   return static_cast<uint16_t>(
       oracle::stored(static_cast<float>(v), bf16 ? oracle::Output::bf16 : oracle::Output::f16));
@@ -69,17 +65,11 @@ double draw(ActivationData data, int row, int k, std::mt19937_64& random) {
   return 0;
 }
 
-std::vector<std::byte> bytes_of(const std::vector<uint16_t>& codes) {
-  std::vector<std::byte> out(codes.size() * 2);
-  std::memcpy(out.data(), codes.data(), out.size());
-  return out;
-}
-
 }  // namespace
 
 std::string ActivationCase::describe() const {
   return "m=" + std::to_string(m) + " k=" + std::to_string(k) + " rank=" + std::to_string(rank) + " " +
-         std::string(kDataNames[static_cast<size_t>(data)]) + " seed " + std::to_string(seed);
+         std::string(kActivationNames[static_cast<size_t>(data)]) + " seed " + std::to_string(seed);
 }
 
 ActivationProblem::ActivationProblem(const ActivationCase& c, bool as_bf16)

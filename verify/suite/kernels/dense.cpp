@@ -19,7 +19,7 @@ namespace {
 using dense::Output;
 using dense::Variant;
 
-constexpr OperandData kData = OperandData::moderate;
+constexpr OperandData kModerate = OperandData::moderate;
 
 // The tiles that everything else is built on: one wave, fp16, stored from registers.
 bool first_rung(const Variant& v) {
@@ -34,19 +34,19 @@ std::vector<DenseCase> tile_cases(const Variant& v) {
   // Every kind of data on a ragged shape of several tiles, with padding that is NaN.
   for (const auto& [data, name] : kOperandData) out.push_back({50, tile_n + 9, 320, 1, data, seed++});
   out.push_back({1, 1, 64, 1, OperandData::all_codes, seed++});
-  out.push_back({130, 8, 256, 2, kData, seed++});             // two tiles of rows, batches
-  out.push_back({3, 3 * tile_n + 1, 128, 1, kData, seed++});  // every place of the shift, four tiles
+  out.push_back({130, 8, 256, 2, kModerate, seed++});             // two tiles of rows, batches
+  out.push_back({3, 3 * tile_n + 1, 128, 1, kModerate, seed++});  // every place of the shift, four tiles
   out.push_back({20, tile_n, 256 * 17 + 64, 1, OperandData::swamped_tiles,
                  seed++});  // round the ring twice, a part of a stage
   // Several tiles of rows and columns and batches, with every stage of an unrolled ring; and D's last column
   // at every place.
-  out.push_back({v.tile.ctas * 128 + 2, tile_n + 8, 1408, 2, kData, seed++});
+  out.push_back({v.tile.ctas * 128 + 2, tile_n + 8, 1408, 2, kModerate, seed++});
   for (const int steps : {2, 3, 6, 7, 9, 11, 15})  // the loop over k ends at each place of its unrolled body
-    out.push_back({3, tile_n, 64 * steps, 1, kData, seed++});
+    out.push_back({3, tile_n, 64 * steps, 1, kModerate, seed++});
   // An odd number of steps, the last in the ring's last stage, and in its first the second time round.
   for (const int steps : {4 * v.stages() - 3, 4 * v.stages() + 1})
-    out.push_back({3, tile_n, 64 * steps, 1, kData, seed++});
-  for (int n = 2; n <= 16; ++n) out.push_back({2, n, 64, 1, kData, seed++, 1, 1});
+    out.push_back({3, tile_n, 64 * steps, 1, kModerate, seed++});
+  for (int n = 2; n <= 16; ++n) out.push_back({2, n, 64, 1, kModerate, seed++, 1, 1});
   out.push_back({9, 24, 128, 1, OperandData::one_zero, seed++});
   return out;
 }
@@ -57,11 +57,11 @@ std::vector<DenseCase> common_cases(const Variant& v) {
   const auto n = [&](int any) { return groups ? dense::up(any, dense::kGroup) * dense::kGroup : any; };
   std::vector<DenseCase> out{
       {1, n(1), 32, 1, OperandData::all_codes, 4200},  // half a step
-      {3, n(5), 96, 2, kData, 4201, 0.5f, 2.0f},
+      {3, n(5), 96, 2, kModerate, 4201, 0.5f, 2.0f},
       // Every step of a last stage ends in its middle, with padding that is NaN.
-      {2, n(3), 160, 1, kData, 4202, -1.0f, 0.0f},
-      {2, n(3), 224, 1, kData, 4203, 1.0f, -0.25f},
-      {2, n(3), 288, 1, kData, 4204, 0.0f, 1.0f},
+      {2, n(3), 160, 1, kModerate, 4202, -1.0f, 0.0f},
+      {2, n(3), 224, 1, kModerate, 4203, 1.0f, -0.25f},
+      {2, n(3), 288, 1, kModerate, 4204, 0.0f, 1.0f},
       {20, n(72), 256 * 17 + 96, 1, OperandData::swamped_tiles, 4205, 1.0f, 0.0f},  // round the ring twice
       {140, n(330), 352, 1, OperandData::all_codes, 4206, 0.001f, 0.5f},  // odd tiles of every width
       {130, n(200), 320, 1, OperandData::nan_scales, 4207},
@@ -70,17 +70,17 @@ std::vector<DenseCase> common_cases(const Variant& v) {
       {40, n(136), 320, 1, OperandData::subnormal_scales, 4210, 1.0f, 0.0f},
       // Results of nothing but zeros, and too small for a scale of NVFP4.
       {40, n(136), 96, 1, OperandData::zeros, 4215, -1.0f, 0.0f},
-      {9, n(40), 96, 1, kData, 4216, 1e-5f, 0.0f},
-      {4, n(40), 256 * 27 + 32, 1, kData, 4217, 0.25f, 1.0f},  // round the ring twice by each of four
-      {30, n(72), 1120, 1, OperandData::all_codes, 4213},      // sums that the order of parts of k tells
+      {9, n(40), 96, 1, kModerate, 4216, 1e-5f, 0.0f},
+      {4, n(40), 256 * 27 + 32, 1, kModerate, 4217, 0.25f, 1.0f},  // round the ring twice by each of four
+      {30, n(72), 1120, 1, OperandData::all_codes, 4213},          // sums that the order of parts of k tells
       // Many tiles for each of few CTAs, rows that are multiples of 16 bytes, batches.
-      {300, n(528), 96, 2, kData, 4211, 1.0f, 1.0f, 2},
-      {270, n(400), 288, 1, kData, 4212, 1.0f, 0.0f, 1},
-      {300, n(528), 64, 1, kData, 4214},
+      {300, n(528), 96, 2, kModerate, 4211, 1.0f, 1.0f, 2},
+      {270, n(400), 288, 1, kModerate, 4212, 1.0f, 0.0f, 1},
+      {300, n(528), 64, 1, kModerate, 4214},
       // Whole tiles of every size; C where rows are multiples of 8 bytes, and of 16.
-      {256, n(768), 96, 1, kData, 4218, 1.0f, 0.0f, 1},
-      {130, n(76), 96, 1, kData, 4219, 1.0f, 1.0f},
-      {130, n(80), 96, 1, kData, 4220, 1.0f, 1.0f},
+      {256, n(768), 96, 1, kModerate, 4218, 1.0f, 0.0f, 1},
+      {130, n(76), 96, 1, kModerate, 4219, 1.0f, 1.0f},
+      {130, n(80), 96, 1, kModerate, 4220, 1.0f, 1.0f},
   };
   return out;
 }
@@ -169,7 +169,7 @@ std::vector<PlannedCase> cases_of(const Variant& v) {
   for (const DenseCase& c : common_cases(v)) all.push_back(planned(v, c, false));
   // An odd number of steps, the last of them in the ring's first stage the second time round.
   if (v.tiles != dense::Tiles::single)
-    all.push_back(planned(v, {3, 16, 64 * (4 * v.stages() + 1), 1, kData, 4221}, false));
+    all.push_back(planned(v, {3, 16, 64 * (4 * v.stages() + 1), 1, kModerate, 4221}, false));
   for (const problem::PublishedGemm& p : problem::kPublishedGemms)
     if (const auto one = planned(v, p)) all.push_back(*one);
   const bool whole = std::find(kWhole.begin(), kWhole.end(), v.name) != kWhole.end();

@@ -14,6 +14,7 @@
 #include "verify/oracle/whole_scales.h"
 #include "verify/suite/kernels/dense.h"
 #include "verify/suite/nvfp4/nvfp4_maps.h"
+#include "verify/suite/sizes.h"
 
 namespace bitwell::suite {
 namespace {
@@ -24,8 +25,6 @@ using machine::InputError;
 using machine::TensorMap;
 using machine::TensorSwizzle;
 using machine::TensorType;
-
-size_t u(int v) { return static_cast<size_t>(v); }
 
 oracle::Output stored_as(Output o) {
   return o == Output::f32    ? oracle::Output::f32

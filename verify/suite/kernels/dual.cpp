@@ -16,15 +16,12 @@
 #include "verify/suite/kernels/dual_wgmma.h"
 #include "verify/suite/nvfp4/nvfp4_maps.h"
 #include "verify/suite/once.h"
+#include "verify/suite/sizes.h"
 
 namespace bitwell::suite {
 namespace {
 
-using dual::Variant;
 using machine::InputError;
-
-size_t u(int v) { return static_cast<size_t>(v); }
-uint32_t w(int v) { return static_cast<uint32_t>(v); }
 
 const DualCase& checked(const DualCase& c) {
   if (c.m < 1 || c.n < 1 || c.l < 1)
@@ -52,7 +49,7 @@ DualProblem::DualProblem(const DualCase& c, OperandSource source)
       b1(source, false, c.n, c.k, c.l, ScaleLayout::blocked),
       b2(source, false, c.n, c.k, c.l, ScaleLayout::blocked) {}
 
-launch::Launch DualProblem::launch(const Variant& v, const Build& build) const {
+launch::Launch DualProblem::launch(const dual::Variant& v, const Build& build) const {
   launch::Launch out;
   out.entry = v.name;
   out.ptx = build.file("dual/" + out.entry);
@@ -108,7 +105,7 @@ std::vector<double> DualProblem::errors_ulp(const std::vector<std::byte>& output
 
 namespace {
 
-PlannedCase planned(const Variant& v, const DualCase& c, bool full) {
+PlannedCase planned(const dual::Variant& v, const DualCase& c, bool full) {
   PlannedCase out;
   out.name = c.describe();
   out.recorded = !full;
@@ -129,7 +126,7 @@ PlannedCase planned(const Variant& v, const DualCase& c, bool full) {
   return out;
 }
 
-std::vector<PlannedCase> cases_of(const Variant& v) {
+std::vector<PlannedCase> cases_of(const dual::Variant& v) {
   std::vector<PlannedCase> out;
   for (const DualCase& c : dual_cases()) out.push_back(planned(v, c, false));
   for (const DualCase& c : dual_contest_cases()) {
@@ -146,7 +143,7 @@ std::vector<PlannedCase> cases_of(const Variant& v) {
   return out;
 }
 
-Kernel kernel_of(const Variant& v) {
+Kernel kernel_of(const dual::Variant& v) {
   Kernel out;
   out.name = out.full_name = v.name;
   out.entries = {{"dual/" + out.name.substr(5), "dual/" + out.name, out.name}};
@@ -235,7 +232,7 @@ Suite dual_suite() {
   out.gives_word = [](const problem::Word& word) {
     return oracle::scaled_fp4_dot(word.a, word.b, word.c, false, word.scales_a, word.scales_b) == word.d;
   };
-  for (const Variant& v : dual::kVariants) out.kernels.push_back(kernel_of(v));
+  for (const dual::Variant& v : dual::kVariants) out.kernels.push_back(kernel_of(v));
   out.kernels.push_back(dual_wgmma_kernel());
   return out;
 }

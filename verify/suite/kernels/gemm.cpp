@@ -12,6 +12,7 @@
 #include "verify/oracle/gemv.h"
 #include "verify/schedules/schedules.h"
 #include "verify/suite/kernels/hopper.h"
+#include "verify/suite/sizes.h"
 
 namespace bitwell::suite {
 
@@ -24,7 +25,6 @@ namespace {
 
 constexpr size_t kResult = 2;  // buffer of the last launch: d
 
-size_t u(int v) { return static_cast<size_t>(v); }
 int bytes_of(oracle::Output o) { return o == oracle::Output::f32 ? 4 : 2; }
 
 launch::Launch pad_launch(const GemmProblem& p, const Build& build) {

@@ -16,15 +16,12 @@
 #include "verify/suite/kernels/grouped_wgmma.h"
 #include "verify/suite/nvfp4/nvfp4_maps.h"
 #include "verify/suite/once.h"
+#include "verify/suite/sizes.h"
 
 namespace bitwell::suite {
 namespace {
 
-using grouped::Variant;
 using machine::InputError;
-
-size_t u(int v) { return static_cast<size_t>(v); }
-uint32_t w(int v) { return static_cast<uint32_t>(v); }
 
 std::string list_of(const std::vector<int>& values) {
   std::string out;
@@ -70,7 +67,7 @@ GroupedProblem::GroupedProblem(const GroupedCase& c) : spec(c) {
 
 grouped::Metadata GroupedProblem::metadata() const { return grouped::metadata(spec.m, spec.n, spec.k); }
 
-launch::Launch GroupedProblem::launch(const Variant& v, const Build& build,
+launch::Launch GroupedProblem::launch(const grouped::Variant& v, const Build& build,
                                       const grouped::Metadata& of) const {
   launch::Launch out;
   out.entry = v.name;
@@ -149,7 +146,7 @@ std::vector<double> GroupedProblem::errors_ulp(const std::vector<std::byte>& out
 
 namespace {
 
-PlannedCase planned(const Variant& v, const GroupedCase& c, bool full) {
+PlannedCase planned(const grouped::Variant& v, const GroupedCase& c, bool full) {
   PlannedCase out;
   out.name = c.describe();
   out.recorded = !full;
@@ -173,14 +170,14 @@ PlannedCase planned(const Variant& v, const GroupedCase& c, bool full) {
 }
 
 // One that a device run does not record, under that many schedules.
-PlannedCase directed(const Variant& v, const GroupedCase& c, size_t under) {
+PlannedCase directed(const grouped::Variant& v, const GroupedCase& c, size_t under) {
   PlannedCase out = planned(v, c, false);
   out.recorded = false;
   out.schedules = launch::schedules(under);
   return out;
 }
 
-std::vector<PlannedCase> cases_of(const Variant& v) {
+std::vector<PlannedCase> cases_of(const grouped::Variant& v) {
   std::vector<PlannedCase> out;
   for (const GroupedCase& c : grouped_cases()) out.push_back(planned(v, c, false));
   const std::vector<GroupedCase> contest = grouped_contest_cases();
@@ -204,7 +201,7 @@ std::vector<PlannedCase> cases_of(const Variant& v) {
   return out;
 }
 
-Kernel kernel_of(const Variant& v) {
+Kernel kernel_of(const grouped::Variant& v) {
   Kernel out;
   out.name = out.full_name = v.name;
   out.entries = {{"grouped/" + out.name.substr(8), "grouped/" + out.name, out.name}};
@@ -305,7 +302,7 @@ Suite grouped_suite() {
   out.gives_word = [](const problem::Word& word) {
     return oracle::scaled_fp4_dot(word.a, word.b, word.c, false, word.scales_a, word.scales_b) == word.d;
   };
-  for (const Variant& v : grouped::kVariants) out.kernels.push_back(kernel_of(v));
+  for (const grouped::Variant& v : grouped::kVariants) out.kernels.push_back(kernel_of(v));
   for (const Kernel& k : grouped_wgmma_kernels()) out.kernels.push_back(k);
   return out;
 }

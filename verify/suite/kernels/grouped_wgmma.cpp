@@ -11,6 +11,7 @@
 #include "verify/schedules/schedules.h"
 #include "verify/suite/kernels/hopper.h"
 #include "verify/suite/once.h"
+#include "verify/suite/sizes.h"
 
 namespace bitwell::suite {
 namespace {
@@ -20,9 +21,6 @@ constexpr const char* kModule = "grouped/grouped_wgmma";
 const char* name_of(grouped::Maker maker) {
   return maker == grouped::Maker::host ? "grouped_wgmma" : "grouped_wgmma_device";
 }
-
-size_t u(int v) { return static_cast<size_t>(v); }
-uint32_t w(int v) { return static_cast<uint32_t>(v); }
 
 // All groups' operands of a kind, one after another.
 launch::Buffer joined(const char* name, const std::vector<Nvfp4Operand>& operands,

@@ -4,6 +4,7 @@
 #include "model/machine/arch.h"
 #include "verify/suite/kernels/gemm.h"
 #include "verify/suite/parallel.h"
+#include "verify/suite/sizes.h"
 
 namespace bitwell::suite {
 
@@ -13,10 +14,8 @@ using machine::TensorType;
 
 namespace {
 
-size_t u(int v) { return static_cast<size_t>(v); }
-
 // k as a whole, in one CTA.
-const GemmVariant kWhole{gemm::kTileN, 1, oracle::Output::f32};
+const GemmVariant kOneSum{gemm::kTileN, 1, oracle::Output::f32};
 
 }  // namespace
 
@@ -76,7 +75,7 @@ std::vector<int> numbers_of_rows(int tile_m) {
 }
 
 uint32_t wgmma_sum(const Nvfp4Operand::Row& a, const Nvfp4Operand::Row& b) {
-  return gemm_element(kWhole, gemm_operand(a), gemm_operand(b));
+  return gemm_element(kOneSum, gemm_operand(a), gemm_operand(b));
 }
 
 Nvfp4Sums wgmma_sums(const Nvfp4Operand& a, const Nvfp4Operand& b, bool exact) {
@@ -95,7 +94,7 @@ Nvfp4Sums wgmma_sums(const Nvfp4Operand& a, const Nvfp4Operand& b, bool exact) {
       const std::vector<oracle::HalfWord> of_a = gemm_operand(row);
       const size_t first = (u(batch) * u(a.rows) + m) * u(b.rows);
       for (size_t n = 0; n < columns.size(); ++n) {
-        out.sums[first + n] = gemm_element(kWhole, of_a, columns[n]);
+        out.sums[first + n] = gemm_element(kOneSum, of_a, columns[n]);
         if (exact) out.exact[first + n] = oracle::dot(row.codes, rows[n].codes, row.scales, rows[n].scales);
       }
     });

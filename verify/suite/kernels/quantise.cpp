@@ -15,14 +15,13 @@
 #include "verify/oracle/two_level.h"
 #include "verify/schedules/schedules.h"
 #include "verify/suite/kernels/activation.h"
+#include "verify/suite/kernels/halves.h"
+#include "verify/suite/sizes.h"
 
 namespace bitwell::suite {
 namespace {
 
 constexpr std::array<std::string_view, 6> kDataNames{"normal", "ties", "wide", "zeros", "tiny", "special"};
-
-size_t u(int v) { return static_cast<size_t>(v); }
-uint32_t w(int v) { return static_cast<uint32_t>(v); }
 
 std::string text(float v) {
   std::array<char, 32> out{};
@@ -62,12 +61,6 @@ void make_special(std::vector<uint16_t>& x) {
     if ((kind == 1 || kind == 2) && place % 8 == 1)
       x[i] = static_cast<uint16_t>(kInfinity | (place == 1 ? kMinus : 0));
   }
-}
-
-std::vector<std::byte> bytes_of(const std::vector<uint16_t>& codes) {
-  std::vector<std::byte> out(codes.size() * 2);
-  std::memcpy(out.data(), codes.data(), out.size());
-  return out;
 }
 
 size_t result_bytes(const QuantiseCase& s) {

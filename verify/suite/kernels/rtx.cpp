@@ -16,13 +16,10 @@
 #include "verify/schedules/schedules.h"
 #include "verify/suite/nvfp4/nvfp4_maps.h"
 #include "verify/suite/nvfp4/nvfp4_sums.h"
+#include "verify/suite/sizes.h"
 
 namespace bitwell::suite {
 namespace {
-
-using rtx::Variant;
-
-size_t u(int v) { return static_cast<size_t>(v); }
 
 oracle::Output stored_as(rtx::Output o) {
   return o == rtx::Output::f32    ? oracle::Output::f32
@@ -56,7 +53,7 @@ RtxProblem::RtxProblem(const RtxCase& c, OperandSource source)
       a(source, true, c.m, c.k, c.l, ScaleLayout::blocked),
       b(source, false, c.n, c.k, c.l, ScaleLayout::blocked) {}
 
-launch::Launch RtxProblem::gemm(const Variant& v, const Build& build) const {
+launch::Launch RtxProblem::gemm(const rtx::Variant& v, const Build& build) const {
   const RtxCase& s = spec;
   launch::Launch out;
   out.ptx = build.file("rtx/" + std::string(v.name));
@@ -98,7 +95,7 @@ launch::Launch RtxProblem::gemv(const Build& build) const {
   return out;
 }
 
-std::vector<std::byte> RtxProblem::gemm_expected(const Variant& v) const {
+std::vector<std::byte> RtxProblem::gemm_expected(const rtx::Variant& v) const {
   std::vector<std::byte> out;
   for (const uint32_t sum : nvfp4_sums(a, b, false).sums) append(out, std::bit_cast<float>(sum), v.output);
   return out;
@@ -128,7 +125,7 @@ std::vector<std::byte> RtxProblem::gemv_expected() const {
 
 namespace {
 
-std::vector<RtxCase> gemm_cases(const Variant& v) {
+std::vector<RtxCase> gemm_cases(const rtx::Variant& v) {
   std::vector<RtxCase> out;
   uint64_t seed = 7000;
   const auto add = [&](int m, int n, int k, int l, OperandData data) {
@@ -189,7 +186,7 @@ std::vector<run::Schedule> schedules_of(const RtxCase& c) {
 }
 
 // `variant`: of the GEMM; or nullptr, the GEMV.
-PlannedCase planned(const Variant* variant, const RtxCase& c, bool recorded, bool full) {
+PlannedCase planned(const rtx::Variant* variant, const RtxCase& c, bool recorded, bool full) {
   const auto draw = [variant, c] {
     const auto problem = std::make_shared<const RtxProblem>(c);
     const rtx::Output output = variant == nullptr ? rtx::Output::f16 : variant->output;
@@ -210,7 +207,7 @@ PlannedCase planned(const Variant* variant, const RtxCase& c, bool recorded, boo
   return {c.describe(), recorded, full, schedules_of(c), draw};
 }
 
-RtxCase random_case(const Variant* variant, uint64_t seed) {
+RtxCase random_case(const rtx::Variant* variant, uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<uint64_t>(n)); };
   const auto pick = [&](auto... values) {
@@ -227,7 +224,7 @@ RtxCase random_case(const Variant* variant, uint64_t seed) {
   return c;
 }
 
-Kernel kernel_of(const Variant* variant) {
+Kernel kernel_of(const rtx::Variant* variant) {
   Kernel out;
   const std::string name = variant == nullptr ? "rtx_gemv" : variant->name;
   out.name = out.full_name = name;
@@ -271,7 +268,7 @@ Suite rtx_suite() {
   out.gives_word = [](const problem::Word& w) {
     return oracle::scaled_fp4_dot(w.a, w.b, w.c, false, w.scales_a, w.scales_b) == w.d;
   };
-  for (const Variant& v : rtx::kVariants) out.kernels.push_back(kernel_of(&v));
+  for (const rtx::Variant& v : rtx::kVariants) out.kernels.push_back(kernel_of(&v));
   out.kernels.push_back(kernel_of(nullptr));
   return out;
 }

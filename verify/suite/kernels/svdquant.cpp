@@ -17,20 +17,18 @@
 #include "verify/oracle/scaled_rows.h"
 #include "verify/oracle/tensor_dot.h"
 #include "verify/schedules/schedules.h"
+#include "verify/suite/kernels/halves.h"
 #include "verify/suite/kernels/svdquant_wgmma.h"
 #include "verify/suite/nvfp4/nvfp4_maps.h"
 #include "verify/suite/once.h"
 #include "verify/suite/parallel.h"
+#include "verify/suite/sizes.h"
 
 namespace bitwell::suite {
 namespace {
 
 using machine::InputError;
 using svdquant::Definition;
-using svdquant::Variant;
-
-size_t u(int v) { return static_cast<size_t>(v); }
-uint32_t w(int v) { return static_cast<uint32_t>(v); }
 
 const SvdquantCase& checked(const SvdquantCase& c) {
   if (c.m < 1 || c.n < 1)
@@ -49,13 +47,6 @@ const SvdquantCase& checked(const SvdquantCase& c) {
 }
 
 // The value of an fp16 or bf16 code that is a number.
-float value_of(uint16_t code, bool bf16) {
-  if (bf16) return std::bit_cast<float>(uint32_t{code} << 16);
-  const int field = code >> 10 & 31, fraction = code & 1023;
-  const double size = std::ldexp(field == 0 ? fraction : 1024 + fraction, (field == 0 ? 1 : field) - 25);
-  return static_cast<float>(code >= 0x8000 ? -size : size);
-}
-
 // Numbers of both signs around 2^`exponent`, of all fractions.
 std::vector<uint16_t> drawn(std::mt19937_64& random, size_t count, bool bf16, int exponent) {
   std::vector<uint16_t> out(count);
@@ -65,12 +56,6 @@ std::vector<uint16_t> drawn(std::mt19937_64& random, size_t count, bool bf16, in
         static_cast<uint32_t>((bf16 ? 127 : 15) + exponent - 3 + static_cast<int>(r >> 32 & 3));
     v = static_cast<uint16_t>((r >> 48 & 1) << 15 | field << (bf16 ? 7 : 10) | (r & (bf16 ? 0x7F : 0x3FF)));
   }
-  return out;
-}
-
-std::vector<std::byte> bytes_of(const std::vector<uint16_t>& codes) {
-  std::vector<std::byte> out(codes.size() * 2);
-  std::memcpy(out.data(), codes.data(), out.size());
   return out;
 }
 
@@ -88,7 +73,7 @@ machine::TensorMap rank_map(int rows, int rank, bool bf16, int box) {
 
 // One output's sums, step after step.
 struct Element {
-  const Variant& v;
+  const svdquant::Variant& v;
   const oracle::ScaledRow &a, &b;
   std::span<const uint32_t> down, up;
 
@@ -150,7 +135,7 @@ SvdquantProblem::SvdquantProblem(const SvdquantCase& c, bool bf16, OperandSource
   bias = drawn(random, u(c.n), bf16, -6);
 }
 
-launch::Launch SvdquantProblem::launch(const Variant& v, const Build& build) const {
+launch::Launch SvdquantProblem::launch(const svdquant::Variant& v, const Build& build) const {
   launch::Launch out;
   out.entry = v.name;
   out.ptx = build.file("svdquant/" + out.entry);
@@ -179,7 +164,7 @@ launch::Launch SvdquantProblem::launch(const Variant& v, const Build& build) con
   return out;
 }
 
-std::vector<std::byte> SvdquantProblem::expected(const Variant& v) const {
+std::vector<std::byte> SvdquantProblem::expected(const svdquant::Variant& v) const {
   const auto all = once<std::vector<std::byte>>(
       "svdquant " + std::to_string(static_cast<int>(v.order)) +
           std::to_string(static_cast<int>(v.definition)) + (v.bf16 ? " bf16 " : " fp16 ") + spec.describe(),
@@ -233,11 +218,11 @@ std::vector<double> SvdquantProblem::errors_ulp(Definition definition, bool bf16
 namespace {
 
 // Whether the manual orders the MMAs that add to one accumulator.
-bool promised(const Variant& v) {
+bool promised(const svdquant::Variant& v) {
   return v.order != svdquant::Order::unordered || v.definition == Definition::apart;
 }
 
-PlannedCase planned(const Variant& v, const SvdquantCase& c, bool full) {
+PlannedCase planned(const svdquant::Variant& v, const SvdquantCase& c, bool full) {
   PlannedCase out;
   out.name = c.describe();
   out.recorded = !full;
@@ -262,14 +247,14 @@ PlannedCase planned(const Variant& v, const SvdquantCase& c, bool full) {
 }
 
 // For what few schedules show: under that many, where the bits are promised. No GPU records it.
-PlannedCase directed(const Variant& v, const SvdquantCase& c, size_t count) {
+PlannedCase directed(const svdquant::Variant& v, const SvdquantCase& c, size_t count) {
   PlannedCase out = planned(v, c, false);
   out.recorded = false;
   if (out.schedules.size() > 1) out.schedules = launch::schedules(count);
   return out;
 }
 
-std::vector<PlannedCase> cases_of(const Variant& v) {
+std::vector<PlannedCase> cases_of(const svdquant::Variant& v) {
   constexpr OperandData kData = OperandData::moderate;
   std::vector<SvdquantCase> quick;
   uint64_t seed = 7000;
@@ -309,7 +294,7 @@ std::vector<PlannedCase> cases_of(const Variant& v) {
   return out;
 }
 
-Kernel kernel_of(const Variant& v) {
+Kernel kernel_of(const svdquant::Variant& v) {
   Kernel out;
   out.name = out.full_name = v.name;
   out.entries = {{"svdquant/" + out.name.substr(9), "svdquant/" + out.name, out.name}};
@@ -372,7 +357,7 @@ Suite svdquant_suite() {
   out.gives_word = [](const problem::Word& word) {
     return oracle::scaled_fp4_dot(word.a, word.b, word.c, false, word.scales_a, word.scales_b) == word.d;
   };
-  for (const Variant& v : svdquant::kVariants)
+  for (const svdquant::Variant& v : svdquant::kVariants)
     if (v.mistake == svdquant::Mistake::none) out.kernels.push_back(kernel_of(v));
   for (Kernel& k : svdquant_wgmma_kernels()) out.kernels.push_back(std::move(k));
   return out;

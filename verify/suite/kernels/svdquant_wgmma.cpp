@@ -12,8 +12,10 @@
 #include "verify/oracle/gemm.h"
 #include "verify/oracle/tensor_dot.h"
 #include "verify/schedules/schedules.h"
+#include "verify/suite/kernels/halves.h"
 #include "verify/suite/kernels/hopper.h"
 #include "verify/suite/parallel.h"
+#include "verify/suite/sizes.h"
 
 namespace bitwell::suite {
 namespace {
@@ -22,18 +24,6 @@ using svdquant::Definition;
 using svdquant::HopperVariant;
 
 constexpr int kCtas = 2;  // of the cases
-
-size_t u(int v) { return static_cast<size_t>(v); }
-
-float value_of(uint16_t code, bool bf16) {
-  return bf16 ? std::bit_cast<float>(uint32_t{code} << 16) : oracle::half(code);
-}
-
-std::vector<std::byte> bytes_of(const std::vector<uint16_t>& codes) {
-  std::vector<std::byte> out(codes.size() * 2);
-  std::memcpy(out.data(), codes.data(), out.size());
-  return out;
-}
 
 std::vector<uint32_t> rank_row(const std::vector<uint16_t>& lora, int row, int rank) {
   const auto from = lora.begin() + static_cast<std::ptrdiff_t>(row) * rank;

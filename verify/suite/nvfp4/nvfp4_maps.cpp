@@ -1,11 +1,9 @@
 #include "verify/suite/nvfp4/nvfp4_maps.h"
 
+#include "verify/suite/sizes.h"
+
 namespace bitwell::suite {
-namespace {
-
-uint64_t u(int v) { return static_cast<uint64_t>(v); }
-
-}  // namespace
+namespace {}  // namespace
 
 machine::TensorMap code_map(const Nvfp4Operand& of, int box) {
   machine::TensorMap t;
