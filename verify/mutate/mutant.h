@@ -92,10 +92,10 @@ constexpr bool either(int n, bool a, const B& b) {
   return value && !mutant(n + 1) && !mutant(n + 2);
 }
 
-// One operator in another's place.
+// One operator in another's place; of an atomic too.
 #define BITWELL_OPERATOR(name, right, wrong)                                                       \
   template <class A, class B>                                                                      \
-  constexpr auto name(int n, A a, B b) {                                                           \
+  constexpr auto name(int n, const A& a, const B& b) {                                             \
     return one_of<decltype(a right b)>(n, a right b, static_cast<decltype(a right b)>(a wrong b)); \
   }
 BITWELL_OPERATOR(plus, +, -)
@@ -109,11 +109,11 @@ BITWELL_OPERATOR(bits_of_one, ^, |)
 #undef BITWELL_OPERATOR
 // What is shifted out is gone: the other way only for the mutant itself.
 template <class A, class B>
-constexpr auto shifted_left(int n, A a, B b) {
+constexpr auto shifted_left(int n, const A& a, const B& b) {
   return mutant(n) ? static_cast<decltype(a << b)>(a >> b) : a << b;
 }
 template <class A, class B>
-constexpr auto shifted_right(int n, A a, B b) {
+constexpr auto shifted_right(int n, const A& a, const B& b) {
   return mutant(n) ? static_cast<decltype(a >> b)>(a << b) : a >> b;
 }
 
