@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "../kernel.h"
+#include "model/explore/explorer.h"
 #include "model/explore/order.h"
 #include "verify/schedules/given.h"
 #include "warps.h"
@@ -136,6 +137,38 @@ TEST(Order, IsReadAsItIsWritten) {
   for (const char* text : {"0:1x4y", "0:1x4 ", "0:1.2z", "0:1,,0:1", "x:1", ":1"})
     EXPECT_THROW(explore::read_order(text), machine::InputError) << text;
 }
+// What stands behind the text in memory is not read.
+TEST(Order, EndsWhereItsTextDoes) {
+  const std::string_view more = "0:1x3.2";
+  EXPECT_EQ(read_order(more.substr(0, 3)), (Order{{{0, 1, 0}, 1}}));
+  EXPECT_EQ(read_order(more.substr(0, 5)), (Order{{{0, 1, 0}, 3}}));
+  EXPECT_THROW(read_order(more.substr(0, 1)), machine::InputError);
+  EXPECT_THROW(read_order(more.substr(0, 2)), machine::InputError);
+  EXPECT_THROW(read_order(more.substr(0, 4)), machine::InputError);
+}
+
+// An exploration of runs that are longer than it was told ends, and says so.
+TEST(Order, OfARunThatIsTooLongIsNotExplored) {
+  const launch::Launch launch = explore::launch_of(kBetween);
+  const launch::Start start(launch);
+  for (const size_t most : {size_t{1}, size_t{3}, size_t{1000}}) {
+    Explorer explorer(launch.shape, most);
+    run::Options options;
+    options.chooser = &explorer;
+    options.observers.push_back(explorer.observer());
+    ASSERT_TRUE(explorer.next());
+    std::string end;
+    try {
+      start.run(options, true);
+    } catch (const Explorer::TooLong& e) {
+      end = e.what();
+    }
+    EXPECT_EQ(end, most == 1000 ? "" : "a run has more than " + std::to_string(most) + " turns");
+    explorer.end();
+    EXPECT_LE(explorer.turns(), most);
+  }
+}
+
 TEST(Order, NamesTheTurnThatItsOwnerCannotTake) {
   for (const auto& [order, turn] : {std::pair{"order:0:9", "turn 1 is of 0:9"},
                                     {"order:0:0x2,0:9", "turn 3 is of 0:9"},

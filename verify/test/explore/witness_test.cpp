@@ -208,6 +208,38 @@ TEST_F(Turns, OfTensorOperationsConcernTheirCta) {
               address >= 64 && address < 80);
 }
 
+// Columns that a pair gets together are both CTAs'; a CTA's own concern no other.
+TEST_F(Turns, GetColumnsByThemselvesOrInPairs) {
+  run::Shape four = shape();
+  four.grid = four.cluster = {4, 1, 1};
+  for (uint32_t a = 0; a < 4; ++a)
+    for (uint32_t b = 0; b < 4; ++b)
+      for (const uint32_t pairs : {0U, 1U, 2U}) {
+        Witness w(four);
+        const auto columns = [&](uint32_t rank, uint32_t warp, bool pair) {
+          w.begin({0, rank * kWarps + warp, 0});
+          w.tell(at(rank, warp, Kind::columns, 0, pair ? 32 : 0));
+          return w.footprint(true);
+        };
+        const Footprint first = columns(a, 0, pairs != 0);
+        EXPECT_EQ(conflict(first, columns(b, 1, pairs == 2)), pairs == 0 ? a == b : a / 2 == b / 2)
+            << a << " " << b << " " << pairs;
+      }
+}
+
+// A barrier for all of the CTA is behind those that have ended too; one that counts waits for who arrives.
+TEST_F(Turns, BehindABarrierOfTheCtaAreThoseThatHaveEnded) {
+  for (const uint32_t count : {0U, 64U}) {
+    witness.clear();
+    passed(3, Kind::exited, 0, {0, 0, 0, 9});
+    turn(0, 0, Kind::cta_arrived, 1, count);
+    witness.end({1}, true);
+    turn(0, 1, Kind::cta_passed, 1, count);
+    witness.end({}, true);
+    EXPECT_EQ(witness.take_waiting({0, 1, 0}), count == 0 ? (Clock{1, 0, 0, 9}) : Clock{1}) << count;
+  }
+}
+
 // Behind a barrier of the cluster is what arrived at it or at one before, and who has ended without.
 TEST_F(Turns, BehindABarrierOfTheCluster) {
   passed(2, Kind::cta_over, 1, {0, 0, 3});  // of a CTA

@@ -204,5 +204,36 @@ TEST(Messages, OfTensorMapsAreByScopeAndMap) {
     }
 }
 
+// Lane by lane what two clocks both know of a unit, and no other unit.
+TEST(Clocks, RaiseWhatTwoHaveInCommon) {
+  std::mt19937 random(7);
+  for (int run = 0; run < 200; ++run) {
+    Both a, b, out;
+    for (Both* one : {&a, &b, &out})
+      for (int i = 0; i < 4; ++i)
+        one->raise(static_cast<UnitId>(random() % 3), static_cast<uint32_t>(random() | random()),
+                   static_cast<uint32_t>(random() % 5));
+    const auto unit = static_cast<UnitId>(random() % 3);
+    out.clock.raise_common(a.clock, b.clock, unit);
+    for (uint32_t lane = 0; lane < 32; ++lane) {
+      uint32_t& time = out.table[{unit, lane}];
+      time = std::max(time, std::min(a.table[{unit, lane}], b.table[{unit, lane}]));
+    }
+    out.expect_same();
+  }
+}
+
+// A row where lanes differ, and an entry for each unit.
+TEST(Clocks, CountTheirBytes) {
+  Clock alike, apart;
+  EXPECT_EQ(alike.bytes(), 0u);
+  alike.raise(1, ~0u, 5);
+  apart.raise(1, 1, 5);
+  EXPECT_EQ(apart.bytes(), alike.bytes() + 32 * sizeof(uint32_t));
+  Clock many;
+  for (UnitId unit = 1; unit <= 1000; ++unit) many.raise(unit, ~0u, 1);
+  EXPECT_GE(many.bytes(), 1000 * (sizeof(UnitId) + sizeof(uint32_t) + sizeof(void*)));
+}
+
 }  // namespace
 }  // namespace bitwell::hazard

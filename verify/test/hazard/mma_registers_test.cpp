@@ -63,6 +63,13 @@ TEST(MmaRegisters, AreReachedByWhatReadsAndWritesThem) {
   EXPECT_EQ(m.at(11)[0].as, As::thread);
 }
 
+// What stands on the line of a wgmma is not told apart from it.
+TEST(MmaRegisters, AreNotReachedByWhatSharesALineWithAWgmma) {
+  const MmaRegisters m = of("mov.f32 %f8, %f1; " + kMma + "mov.f32 %f8, %f1;\n");
+  EXPECT_TRUE(m.at(10).empty());
+  EXPECT_EQ(names(m.at(11)), std::vector<std::string>{"%f1 of D read"});
+}
+
 // ptxas takes %f01 for %f1 where a range declares it.
 TEST(MmaRegisters, AreTheSameHoweverTheirNumberIsWritten) {
   const MmaRegisters m = of(kMma +

@@ -170,5 +170,68 @@ RC_GTEST_PROP(Readers, HoldTheLatestReadOfEveryThreadAndNothingElse, ()) {
   RC_ASSERT(c.latest() == expected);
 }
 
+// Instructions that differ in anything are told apart, also where a line's last one was another.
+TEST(Records, TellSitesApartByAllTheyHave) {
+  Records records;
+  const Site first{1, Actor::thread, machine::AccessKind::read, {}};
+  std::vector<Site> sites(9, first);
+  sites[1].ptx_line = 2;
+  sites[2].actor = Actor::tcgen05;
+  sites[3].kind = machine::AccessKind::write;
+  sites[4].order.semantics = machine::Semantics::acquire;
+  sites[5].order.scope = machine::Scope::sys;
+  sites[6].order.proxy = machine::Proxy::async;
+  sites[7].tensor = 1;
+  sites[8].tensor = 2;
+  std::vector<uint32_t> numbers;
+  for (const Site& s : sites) numbers.push_back(records.site(s));
+  for (size_t i = 0; i < sites.size(); ++i)
+    for (size_t j = 0; j < sites.size(); ++j) {
+      records.site(sites[j]);
+      EXPECT_EQ(records.site(sites[i]), numbers[i]) << i << " behind " << j;
+      EXPECT_EQ(numbers[i] == numbers[j], i == j) << i << " " << j;
+    }
+}
+
+// A unit that has ended without an act has nothing to forget.
+TEST(Records, OfAUnitThatDidNothingNoneAreForgotten) {
+  Records records;
+  records.ended(1000);
+  const uint32_t site = records.site({1, Actor::thread, machine::AccessKind::read, {}});
+  const uint32_t number = records.record({3, 1, site});
+  records.ended(4);
+  EXPECT_EQ(records.record({3, 1, site}), number);
+  records.ended(3);
+  EXPECT_NE(records.record({3, 1, site}), number);
+}
+
+// Strong reads of each scope are of another class, and so are those of other units, proxies and actors: a
+// later one of one class does not make an earlier one of another go.
+TEST(Readers, OfEveryClassTheLatestStays) {
+  Records records;
+  ReaderSets sets{records};
+  std::vector<Site> classes(6, Site{1, Actor::thread, machine::AccessKind::read, {}});
+  classes[1].order.semantics = machine::Semantics::relaxed;
+  classes[2].order = {machine::Semantics::relaxed, machine::Scope::gpu};
+  classes[3].order.proxy = machine::Proxy::non_coherent;
+  classes[4].actor = Actor::wgmma;
+  classes[5].tensor = 1;
+  Readers readers = kNoAct;
+  const auto read = [&](UnitId unit, const Site& site, uint32_t time) {
+    readers = sets.with(readers, {records.record({unit, time, records.site(site)}), 1}, kNobody);
+  };
+  for (UnitId unit = 1; unit <= 3; ++unit)
+    for (const Site& site : classes) read(unit, site, unit);
+  for (uint32_t time = 4; time < 200; ++time) read(4, classes[0], time);
+  std::map<std::pair<UnitId, uint32_t>, uint32_t> latest;
+  sets.each(readers, [&](const Reader& r) {
+    const Record& record = records[r.record];
+    latest[{record.unit, record.site}] = std::max(latest[{record.unit, record.site}], record.time);
+  });
+  for (UnitId unit = 1; unit <= 3; ++unit)
+    for (const Site& site : classes) EXPECT_EQ((latest[{unit, records.site(site)}]), unit) << site.tensor;
+  EXPECT_EQ((latest[{4, records.site(classes[0])}]), 199u);
+}
+
 }  // namespace
 }  // namespace bitwell::hazard

@@ -33,6 +33,12 @@ TEST(Ways, GoThroughRegistersToAStore) {
   EXPECT_EQ(w.lines, (Lines{10, 11, 13, 14}));
 }
 
+// Of several stores of one value the first in the program is told.
+TEST(Ways, EndAtTheFirstOfSeveralOutputs) {
+  EXPECT_EQ(way("ld.shared.u32 %r0, [one];\nst.global.u32 [%a0], %r0;\nst.global.u32 [%a1], %r0;").lines,
+            (Lines{10, 11}));
+}
+
 TEST(Ways, OfASurfaceAreOutputs) {
   const Way w = way("ld.shared.u32 %r0, [one];\nsust.b.1d.b32.trap [%a0, {%r1}], {%r0};");
   EXPECT_EQ(w.end, Way::End::output);

@@ -6,6 +6,8 @@
 #include <fstream>
 
 #include "../kernel.h"
+#include "model/run/turns/chooser.h"
+#include "model/run/watch/follow.h"
 #include "verify/launch/file/launch_json.h"
 
 namespace bitwell::run {
@@ -98,6 +100,57 @@ TEST(Polls, ALaunchStartsBehindAClusterOfWhichACtaHasEnded) {
     EXPECT_NO_THROW(test::run_file(l)) << gone;
     EXPECT_EQ(word(l, 1, 0), 5u) << gone;
   }
+}
+
+struct First : Chooser {
+  size_t choose(std::span<const Taker>) override { return 0; }
+};
+
+// What watches or orders the turns of one launch refuses those that are in flight together, by name.
+TEST(Polls, LaunchesInFlightTogetherAreNeitherWatchedNorOrderedNorFollowed) {
+  const std::string path = testing::TempDir() + "/bitwell_together.ptx";
+  std::ofstream(path)
+      << kHead
+      << ".visible .entry first(.param .u64 flag)\n{\ngriddepcontrol.launch_dependents;\nret;\n}\n"
+         ".visible .entry second(.param .u64 flag)\n{\n.reg .b64 %a<4>;\nld.param.u64 %a0, "
+         "[flag];\nst.global.u32 [%a0], 5;\nret;\n}\n";
+  const auto end = [&](const Options& options, bool together) {
+    launch::Launch l;
+    l.ptx = path;
+    l.entry = "first";
+    l.shape.block = {1, 1, 1};
+    l.add_buffer(words("flag", 1));
+    launch::Step s;
+    s.ptx = path;
+    s.entry = "second";
+    s.programmatic = together;
+    s.shape.block = {1, 1, 1};
+    s.arguments.push_back({{}, 0});
+    l.then.push_back(s);
+    try {
+      test::run_file(l, options);
+    } catch (const machine::Unsupported& e) {
+      return std::string(e.what());
+    }
+    return "held " + std::to_string(word(l, 0, 0));
+  };
+  Options watched, chosen, followed;
+  watched.observers.push_back({[](const machine::Event&) {}, true, {}, false});
+  First chooser;
+  chosen.chooser = &chooser;
+  Follow follow({});
+  followed.follow = &follow;
+  Options looked_at;
+  looked_at.observers.push_back({[](const machine::Event&) {}, false, {}, true});
+  EXPECT_EQ(end(looked_at, true), "held 5");
+  const auto says = [&](const Options& options, const std::string& what) {
+    const std::string text = end(options, true);
+    EXPECT_NE(text.find(what), std::string::npos) << text;
+    EXPECT_EQ(end(options, false), "held 5") << what;
+  };
+  says(watched, "watching the accesses of launches that are in flight together");
+  says(chosen, "choosing the turns of launches that are in flight together");
+  says(followed, "following what is read in launches that are in flight together");
 }
 
 }  // namespace

@@ -189,5 +189,16 @@ atom.global.add.u32 %r3, [%d0], %r1; ret; })"),
   EXPECT_EQ(words, (std::array<uint32_t, 6>{603, 603, 603, 603, 603, 603}));
 }
 
+// Before compute capability 8.0 shared memory is given in units of 256 bytes, since then of 128.
+TEST(Residency, SharedMemoryIsGivenInUnits) {
+  for (const auto& [sm, unit] : {std::pair{75, 256u}, {70, 256u}, {80, 128u}, {90, 128u}, {100, 128u}}) {
+    EXPECT_EQ(allocated_shared(sm, 0), 0u) << sm;
+    for (const uint64_t units : {1u, 2u, 7u}) {
+      EXPECT_EQ(allocated_shared(sm, units * unit), units * unit) << sm;
+      EXPECT_EQ(allocated_shared(sm, units * unit - unit + 1), units * unit) << sm;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace bitwell::run
