@@ -58,6 +58,18 @@ TEST(NumericLanes, OperandsThatWereNeverWrittenGiveNoResult) {
   }
 }
 
+// Also where only the first lane's was not: its result is none, and may not be stored.
+TEST(NumericLanes, AResultOfWhatWasNeverWrittenIsNotWritten) {
+  const std::string but_first =
+      "setp.ne.u32 %p3, %r0, 0;\nmov.b16 %h1, 0x7BFF;\n@%p3 mov.b16 %h2, 0x7BFF;\nadd.rn.f16 %h4, %h1, "
+      "%h2;\n";
+  const Seen s = seen(but_first + "@%p3 st.global.u16 [%a0], %h4;\n");
+  ASSERT_EQ(s.losses.size(), 1u);
+  EXPECT_EQ(s.losses[0].results, 31u);
+  EXPECT_THROW(seen(but_first + "cvt.u32.u16 %r2, %h4;\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 bra end;\nend:\n"),
+               machine::Fault);
+}
+
 // Whether launches are checked or not.
 TEST(NumericLanes, EveryLaneIsLookedAt) {
   for (const bool checked : {true, false}) {
