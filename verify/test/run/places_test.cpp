@@ -213,6 +213,78 @@ TEST(Places, BarriersOfAWarpAreMetByTheirMask) {
   EXPECT_EQ(left.all<uint32_t>(0)[31], 0u);
 }
 
+// Lanes 4 and 5 wait for lanes 0 to 3, which wait at another barrier for lane 6 first: though all six wait,
+// these two do not go on.
+TEST(Places, ABarrierOfAWarpCountsThoseWhoCameToIt) {
+  test::Kernel k = placed(
+      "mov.u32 %r2, sv;\nshl.b32 %r3, %r0, 2;\nadd.u32 %r3, %r2, %r3;\nsetp.gt.u32 %p2, %r0, 6;\n@%p2 bra "
+      "end;\nsetp.eq.u32 %p2, %r0, 6;\n@%p2 bra late;\nsetp.gt.u32 %p2, %r0, 3;\n@%p2 bra "
+      "readers;\nbar.warp.sync "
+      "0x4F;\nst.shared.u32 [%r3], %r0;\nbar.warp.sync 0x3F;\nbra end;\nlate: mov.u32 %r4, 0;\ncount: "
+      "add.u32 %r4, "
+      "%r4, 1;\nsetp.lt.u32 %p3, %r4, 100000;\n@%p3 bra count;\nbar.warp.sync 0x4F;\nbra end;\nreaders: "
+      "bar.warp.sync 0x3F;\nld.shared.u32 %r5, [sv+12];\nst.global.u32 [%a1], %r5;\nend:\n");
+  const test::Left left = k.run();
+  EXPECT_EQ(left.end(), "held");
+  EXPECT_EQ(left.all<uint32_t>(0)[4], 3u);
+  EXPECT_EQ(left.all<uint32_t>(0)[5], 3u);
+}
+
+// Halves of a warp that come to a barrier from two places have their counts both.
+TEST(Places, ABarriersResultIsThatOfEveryLane) {
+  test::Kernel k = placed(
+      "setp.lt.u32 %p2, %r0, 16;\n@%p2 bra low;\nbarrier.red.popc.u32 %r2, 0, %p1;\nbra behind;\nlow: "
+      "barrier.red.popc.u32 %r2, 0, %p1;\nbehind: st.global.u32 [%a1], %r2;\n");
+  const test::Left left = k.run();
+  EXPECT_EQ(left.end(), "held");
+  for (size_t lane = 0; lane < 32; ++lane) EXPECT_EQ(left.all<uint32_t>(0)[lane], 16u) << lane;
+}
+
+// What is for a whole warp is a fault where a guard holds for a part of it, and not for the others' sake.
+TEST(Places, WhatIsForAWholeWarpHasOneGuard) {
+  for (const char* body : {"mov.u32 %r3, sv;\n@%p1 ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r4}, [%r3];\n",
+                           "@%p1 barrier.cluster.arrive.aligned;\n"}) {
+    const std::string end = end_of(body);
+    EXPECT_TRUE(says(end, "under a guard that differs between threads of a warp")) << end;
+    EXPECT_TRUE(says(end, "thread (1,0,0)")) << end;
+  }
+}
+
+// An mbarrier of another CTA, by an address that is to be its own's, or behind its end.
+TEST(Places, AnMbarrierIsOfACtaThatIsThere) {
+  test::Kernel k = placed(
+      "mov.u32 %r2, barrier;\nmapa.shared::cluster.u32 %r3, %r2, 1;\nmbarrier.init.shared::cta.b64 [%r3], "
+      "1;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\n");
+  k.shape.grid = k.shape.cluster = {2, 1, 1};
+  k.shape.block = {1, 1, 1};
+  EXPECT_TRUE(says(k.run().end(), "a shared::cta address that is another CTA's, of rank 1")) << k.run().end();
+  k.body =
+      "mov.u32 %r2, barrier;\nmapa.shared::cluster.u32 %r3, %r2, 1;\nmbarrier.init.shared::cta.b64 [%r2], "
+      "5;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\nmov.u32 %r4, %cluster_ctarank;\nsetp.eq.u32 %p2, "
+      "%r4, "
+      "1;\n@%p2 bra end;\nmov.u32 %r5, 0;\ncount: add.u32 %r5, %r5, 1;\nsetp.lt.u32 %p3, %r5, 100000;\n@%p3 "
+      "bra "
+      "count;\nmbarrier.arrive.shared::cluster.b64 _, [%r3];\nend:\n";
+  EXPECT_TRUE(says(k.run().end(), "the shared memory of CTA rank 1, which has ended")) << k.run().end();
+}
+
+// Warp 1 meets a barrier with half of its threads, while warps 0 and 2 meet at another one: it is warp 1 of
+// whom it is said.
+TEST(Places, ANoteOfABarrierNamesWhoMeetsIt) {
+  test::Kernel k = placed(
+      "mov.u32 %r2, %tid.x;\nshr.u32 %r2, %r2, 5;\nsetp.eq.u32 %p2, %r2, 1;\n@%p2 bra alone;\nsetp.eq.u32 "
+      "%p2, %r2, "
+      "0;\n@%p2 bra meet;\nmov.u32 %r3, 0;\ncount: add.u32 %r3, %r3, 1;\nsetp.lt.u32 %p3, %r3, 100000;\n@%p3 "
+      "bra "
+      "count;\nmeet: bar.sync 1, 64;\nbra end;\nalone: @!%p1 bra end;\nbar.sync 0, 32;\nend:\n");
+  k.shape.block = {96, 1, 1};
+  const test::Left left = k.run();
+  EXPECT_EQ(left.end(), "held");
+  ASSERT_EQ(left.notes.size(), 1u);
+  EXPECT_EQ(left.notes[0].place.thread, (std::array<uint32_t, 3>{33, 0, 0}));
+  EXPECT_TRUE(says(left.notes[0].text, "have ended without it")) << left.notes[0].text;
+}
+
 // 200 CTAs of which a multiprocessor has room for one each: those that have ended are not counted.
 TEST(Places, ADeadlockSaysHowManyCtasHaveNotEnded) {
   test::Kernel k = placed(

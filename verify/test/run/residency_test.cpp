@@ -200,5 +200,13 @@ TEST(Residency, SharedMemoryIsGivenInUnits) {
   }
 }
 
+// 256 registers are allotted of 255: eight warps fill a multiprocessor's 65,536. More no thread has.
+TEST(Residency, APromiseOfRegistersCountsUpToTheMostThatThereAre) {
+  Shape shape;
+  shape.grid = shape.block = {1, 1, 1};
+  EXPECT_EQ(residency(entry(".maxnreg 255"), shape).sure_per_sm, 8u);
+  EXPECT_EQ(residency(entry(".maxnreg 300"), shape).sure_per_sm, 0u);
+}
+
 }  // namespace
 }  // namespace bitwell::run
