@@ -9,35 +9,17 @@
 #include "model/machine/limits.h"
 
 namespace bitwell::driver {
-namespace {
-
-constexpr uint64_t kMiB = uint64_t{1} << 20;
-// Clocks and caches as the data sheets have them: no result hangs on them.
-constexpr std::array<DeviceRow, 9> kRows{{
-    {75, "NVIDIA T4", 4 * kMiB, 1590, 5001, 256},
-    {80, "NVIDIA A100-SXM4-80GB", 40 * kMiB, 1410, 1593, 5120},
-    {86, "NVIDIA A40", 6 * kMiB, 1740, 7251, 384},
-    {89, "NVIDIA L40S", 96 * kMiB, 2520, 9001, 384},
-    {90, "NVIDIA H200", 60 * kMiB, 1980, 3201, 6144},
-    {100, "NVIDIA B200", 126 * kMiB, 1965, 3996, 8192},
-    {103, "NVIDIA B300", 126 * kMiB, 1965, 3996, 8192},
-    {120, "NVIDIA RTX PRO 6000 Blackwell", 128 * kMiB, 2430, 14001, 512},
-    {121, "NVIDIA GB10", 24 * kMiB, 2418, 8533, 256},
-}};
-
-}  // namespace
-
 const DeviceRow& device_row(int sm) {
-  for (const DeviceRow& row : kRows)
-    if (row.sm == sm) return row;
+  if (const DeviceRow* const row = machine::find_product(sm); row != nullptr) return *row;
   std::string names;
-  for (const DeviceRow& row : kRows) names += (names.empty() ? "sm_" : ", sm_") + std::to_string(row.sm);
+  for (const DeviceRow& row : machine::kProducts)
+    names += (names.empty() ? "sm_" : ", sm_") + std::to_string(row.sm);
   throw machine::InputError("there is no device of sm_" + std::to_string(sm) +
                             " to show a program; there are " + names);
 }
 
 const DeviceRow& device_for(int sm) {
-  for (const DeviceRow& row : kRows)
+  for (const DeviceRow& row : machine::kProducts)
     if (row.sm >= sm) return row;
   return device_row(sm);
 }
@@ -70,7 +52,7 @@ std::string uuid_text(const DeviceRow& device) {
 }
 
 int attribute(const DeviceRow& device, int which) {
-  const machine::Arch& arch = device.arch();
+  const machine::Arch& arch = machine::arch(device.sm);
   const bool clusters = device.sm >= 90;
   switch (which) {
     case cudaDevAttrMaxThreadsPerBlock: return machine::kMaxThreads;
@@ -88,7 +70,7 @@ int attribute(const DeviceRow& device, int which) {
     case cudaDevAttrWarpSize: return 32;
     case cudaDevAttrMaxRegistersPerBlock:
     case cudaDevAttrMaxRegistersPerMultiprocessor: return 64 << 10;
-    case cudaDevAttrMultiProcessorCount: return static_cast<int>(arch.device.sms);
+    case cudaDevAttrMultiProcessorCount: return static_cast<int>(device.size.sms);
     case cudaDevAttrMaxThreadsPerMultiProcessor: return static_cast<int>(arch.sm_threads);
     case cudaDevAttrMaxBlocksPerMultiprocessor: return static_cast<int>(arch.sm_ctas);
     case cudaDevAttrComputeCapabilityMajor: return device.sm / 10;
@@ -155,7 +137,7 @@ int attribute(const DeviceRow& device, int which) {
 
 int resident(const DeviceRow& device, int threads, uint64_t shared) {
   if (threads < 1 || threads > 1024) return 0;
-  const machine::Arch& arch = device.arch();
+  const machine::Arch& arch = machine::arch(device.sm);
   const uint64_t warps = (static_cast<uint64_t>(threads) + 31) / 32;
   const uint64_t reserved = arch.sm_shared - arch.shared;
   if (shared > arch.shared) return 0;

@@ -5,17 +5,11 @@
 #include <string>
 #include <string_view>
 
-#include "model/machine/arch.h"
+#include "model/machine/product.h"
 
 namespace bitwell::driver {
 
-struct DeviceRow {
-  int sm;
-  std::string_view name;
-  uint64_t l2;  // bytes
-  int clock_mhz, memory_mhz, bus_bits;
-  const machine::Arch& arch() const { return machine::arch(sm); }
-};
+using DeviceRow = machine::Product;
 
 // The row for --arch ("sm_100a", "sm_100", "100a"). Throws InputError naming those that there are.
 const DeviceRow& device_row(std::string_view name);

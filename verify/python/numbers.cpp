@@ -144,11 +144,11 @@ std::string recipes_json() {
 
 std::string device_json(int sm) {
   const driver::DeviceRow& row = driver::device_row(sm);
-  const machine::Arch& arch = row.arch();
+  const machine::Arch& arch = machine::arch(sm);
   return json{{"name", row.name},
               {"sm", sm},
-              {"processors", arch.device.sms},
-              {"memory", arch.device.memory},
+              {"processors", row.size.sms},
+              {"memory", row.size.memory},
               {"shared", arch.shared},
               {"threads", arch.sm_threads},
               {"l2", row.l2},

@@ -79,7 +79,6 @@ void Launches::check(const Wanted& w) {
   const std::string kernel = "kernel " + launch::as_written(w.kernel->name);
   if (w.kernel->module == nullptr)
     throw Refused(CUDA_ERROR_INVALID_HANDLE, kernel + " is of a module that was unloaded");
-  const machine::Arch& arch = state_.device().arch();
   const run::Shape& s = w.shape;
   for (size_t d = 0; d < 3; ++d)
     if (s.grid[d] == 0 || s.block[d] == 0 || s.grid[d] > machine::kMaxGrid[d] ||
@@ -107,7 +106,7 @@ void Launches::check(const Wanted& w) {
   if (s.cooperative) {
     const int each = resident(state_.device(), static_cast<int>(volume(s.block)),
                               s.dynamic_shared + state_.modules.program(*w.kernel).shared_size);
-    if (volume(s.grid) > static_cast<uint64_t>(each) * arch.device.sms)
+    if (volume(s.grid) > uint64_t{state_.device().size.sms} * static_cast<uint64_t>(each))
       throw Refused(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
                     kernel + " is launched as a cooperative grid of more CTAs than are resident at once");
   }

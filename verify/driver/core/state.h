@@ -62,7 +62,7 @@ struct State {
   // The primary context ends, with all that is of it, and begins anew; who holds it goes on to.
   void reset_primary();
   std::vector<CudaContext*>& stack() const;  // the thread's, the current one the last
-  uint64_t most_memory() { return device().arch().device.memory; }
+  uint64_t most_memory() { return device().size.memory; }
 
   // A line for the command that started the program, which would take a program whose launches it was not
   // told for one without: the process ends where that is not possible.

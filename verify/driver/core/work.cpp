@@ -144,7 +144,8 @@ uint64_t most_threads(State& s, Kernel& kernel) {
 }
 
 uint32_t most_in_cluster(State& s, const Kernel& kernel) {
-  return kernel.non_portable_cluster ? s.device().arch().device.cluster : machine::kPortableCluster;
+  const uint32_t most = s.device().size.cluster;
+  return kernel.non_portable_cluster ? most : std::min<uint32_t>(most, machine::kPortableCluster);
 }
 
 int get_attribute(State& s, Kernel& kernel, CUfunction_attribute which) {
@@ -184,7 +185,8 @@ int get_attribute(State& s, Kernel& kernel, CUfunction_attribute which) {
 void set_attribute(State& s, Kernel& kernel, CUfunction_attribute which, int value) {
   switch (which) {
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: {
-      const uint64_t most = s.device().arch().shared, fixed = s.modules.program(kernel).shared_size;
+      const uint64_t most = machine::arch(s.device().sm).shared,
+                     fixed = s.modules.program(kernel).shared_size;
       if (value < 0 || static_cast<uint64_t>(value) + fixed > most)
         throw Refused(CUDA_ERROR_INVALID_VALUE,
                       std::to_string(value) + " bytes of dynamic shared memory are asked for, beside " +
@@ -221,7 +223,7 @@ int active_clusters(State& s, const Wanted& w) {
   if (cluster > most_in_cluster(s, *w.kernel)) throw Refused(CUDA_ERROR_INVALID_CLUSTER_SIZE);
   const int ctas =
       active_blocks(s, *w.kernel, static_cast<int>(ctas_of(w.shape.block)), w.shape.dynamic_shared);
-  return ctas * static_cast<int>(s.device().arch().device.sms / cluster);
+  return ctas * static_cast<int>(s.device().size.sms / cluster);
 }
 
 bool pointer_attribute(State& s, CUpointer_attribute which, uint64_t address, void* out) {

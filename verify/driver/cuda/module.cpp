@@ -226,7 +226,7 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, CUfunc
       if (here * threads <= best) continue;
       best = here * threads;
       present(block) = threads;
-      present(grid) = here * static_cast<int>(s.device().arch().device.sms);
+      present(grid) = here * static_cast<int>(s.device().size.sms);
     }
   });
 }

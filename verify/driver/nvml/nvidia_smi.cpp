@@ -31,7 +31,7 @@ std::string value(const std::string& field, const DeviceRow& d, bool units) {
   if (field == "uuid" || field == "gpu_uuid") return uuid_text(d);
   if (field == "driver_version") return kDriverVersion;
   if (field == "compute_cap") return std::to_string(d.sm / 10) + "." + std::to_string(d.sm % 10);
-  if (field == "memory.total" || field == "memory.free") return mebibytes(d.arch().device.memory, units);
+  if (field == "memory.total" || field == "memory.free") return mebibytes(d.size.memory, units);
   if (field == "utilization.gpu" || field == "utilization.memory") return units ? "0 %" : "0";
   return "[N/A]";
 }

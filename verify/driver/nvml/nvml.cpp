@@ -120,12 +120,12 @@ int nvmlDeviceGetCudaComputeCapability(void* of, int* major, int* minor) {
   return one != success ? one : other;
 }
 int nvmlDeviceGetMemoryInfo(void* of, Memory* out) {
-  const unsigned long long all = device().arch().device.memory;
+  const unsigned long long all = device().size.memory;
   return give(of, out, Memory{all, all, 0});
 }
 int nvmlDeviceGetMemoryInfo_v2(void* of, Memory2* out) {
   if (of != handle() || out == nullptr) return invalid_argument;
-  const unsigned long long all = device().arch().device.memory;
+  const unsigned long long all = device().size.memory;
   *out = {out->version, all, 0, all, 0};
   return success;
 }

@@ -109,7 +109,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* out, int device) {
     present(out) = {};
     std::snprintf(out->name, sizeof out->name, "%s (bitwell)", std::string(d.name).c_str());
     std::memcpy(out->uuid.bytes, uuid(d).data(), sizeof out->uuid.bytes);
-    out->totalGlobalMem = d.arch().device.memory;
+    out->totalGlobalMem = d.size.memory;
     out->sharedMemPerBlock = static_cast<size_t>(get(cudaDevAttrMaxSharedMemoryPerBlock));
     out->sharedMemPerBlockOptin = static_cast<size_t>(get(cudaDevAttrMaxSharedMemoryPerBlockOptin));
     out->sharedMemPerMultiprocessor = static_cast<size_t>(get(cudaDevAttrMaxSharedMemoryPerMultiprocessor));

@@ -151,7 +151,7 @@ cudaError_t cudaOccupancyMaxActiveClusters(int* out, const void* function, const
 cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* out, const void* function, int blocks, int) {
   return call("cudaOccupancyAvailableDynamicSMemPerBlock", [&](State& s) {
     if (blocks < 1) throw Refused(CUDA_ERROR_INVALID_VALUE);
-    const auto& arch = s.device().arch();
+    const auto& arch = bitwell::machine::arch(s.device().sm);
     const uint64_t each = arch.sm_shared / static_cast<uint64_t>(blocks), kept = arch.sm_shared - arch.shared;
     const uint64_t fixed = s.modules.program(called(s, function)).shared_size + kept;
     present(out) = each > fixed ? each - fixed : 0;

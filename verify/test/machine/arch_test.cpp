@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/machine/failure.h"
+#include "model/machine/product.h"
 
 namespace bitwell::machine {
 namespace {
@@ -38,6 +39,47 @@ TEST(Arch, EveryTargetHasItsVersionAndNoOtherExists) {
         "sm_90b", "sm_90aa", "sm_090", "sm_90 ", "SM_90",  "compute_90", "sm_-90", "sm_4294967386"})
     EXPECT_THROW(find_target(name), Unsupported) << name;
   EXPECT_THROW(arch(91), ModelBug);
+}
+
+// Multiprocessors by the data sheets' counts of cores: 64 each on Turing and GA100, else 128.
+TEST(Products, EachHasTheMultiprocessorsOfItsName) {
+  struct Row {
+    int sm;
+    const char* name;
+    uint32_t cores;
+  };
+  const std::vector<Row> rows{{75, "NVIDIA T4", 64 * 40},
+                              {80, "NVIDIA A100-SXM4-80GB", 6'912},
+                              {86, "NVIDIA A40", 10'752},
+                              {89, "NVIDIA L40S", 18'176},
+                              {90, "NVIDIA H200", 16'896},
+                              {100, "NVIDIA B200", 128 * 148},
+                              {103, "NVIDIA B300", 128 * 148},
+                              {110, "NVIDIA Thor", 2'560},
+                              {120, "NVIDIA RTX PRO 6000 Blackwell", 24'064},
+                              {121, "NVIDIA GB10", 6'144}};
+  ASSERT_EQ(kProducts.size(), rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const Product& p = kProducts[i];
+    EXPECT_EQ(p.sm, rows[i].sm);
+    EXPECT_EQ(p.name, rows[i].name);
+    EXPECT_EQ(p.size.sms * (p.sm <= 80 ? 64 : 128), rows[i].cores) << p.name;
+  }
+}
+
+// A launch has the size of its architecture's device; where that is older than Hopper, of one at least as
+// large, so that what a program is told fits on what it runs on.
+TEST(Products, ALaunchFitsWhatItsProgramWasTold) {
+  for (const Product& p : kProducts) {
+    EXPECT_GE(arch(p.sm).device.sms, p.size.sms) << p.name;
+    EXPECT_GE(arch(p.sm).device.memory, p.size.memory) << p.name;
+    if (p.sm < 90) continue;
+    EXPECT_EQ(arch(p.sm).device.sms, p.size.sms) << p.name;
+    EXPECT_EQ(arch(p.sm).device.memory, p.size.memory) << p.name;
+    EXPECT_EQ(arch(p.sm).device.cluster, p.size.cluster) << p.name;
+  }
+  EXPECT_EQ(arch(75).device.sms, 132u);
+  EXPECT_EQ(arch(89).device.sms, 142u);
 }
 
 }  // namespace
