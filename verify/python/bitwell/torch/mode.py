@@ -8,6 +8,7 @@ import threading
 import torch
 from torch.utils import _python_dispatch as dispatch
 
+from .. import late
 from . import memory, operators, random, writes
 from .capture import Log
 
@@ -115,6 +116,11 @@ def checked(device):
 
 
 class Mode(dispatch.TorchDispatchMode):
+    @classmethod
+    def _should_skip_dynamo(cls):
+        """torch would import its compiler at the first operation, to keep it from compiling the function below."""
+        return False
+
     def __torch_dispatch__(self, op, kinds, args=(), kwargs=None):
         kwargs = kwargs or {}
         if fake_mode() is not None:
@@ -179,6 +185,7 @@ def start():
     global _mode
     if _mode is None:
         torch._C._ensureCUDADeviceGuardSet()
+        late.after("torch._dynamo", _not_compiled)
         _mode = Mode()
         _enter()
         run = threading.Thread.run
@@ -188,6 +195,11 @@ def start():
             run(self)
 
         threading.Thread.run = entered
+
+
+def _not_compiled():
+    """The program has imported the compiler after all."""
+    Mode.__torch_dispatch__ = torch._disable_dynamo(Mode.__torch_dispatch__)
 
 
 def _enter():

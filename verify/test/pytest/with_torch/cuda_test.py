@@ -1,4 +1,7 @@
 """What torch.cuda says."""
+import subprocess
+import sys
+
 import pytest
 import torch
 
@@ -11,6 +14,23 @@ def test_the_device(bitwell):
     assert torch.cuda.get_device_capability(0) == capability
     assert torch.cuda.get_device_properties(torch.device("cuda")).multi_processor_count == processors
     assert torch.accelerator.current_accelerator().type == "cuda" and torch.version.cuda
+
+
+def test_the_first_use_of_cuda_imports_no_compiler():
+    """torch's, which takes seconds; and a program that imports it afterwards has the GPU's tensors go through it uncompiled."""
+    program = """
+import sys, bitwell, torch
+bitwell.activate()
+x = torch.ones(4, device="cuda")
+(x + 1).sum().item()
+assert "torch._dynamo" not in sys.modules
+import torch._dynamo
+out = torch._dynamo.optimize("eager")(lambda a: 2 * a + torch.ones(4, device="cuda"))(x)
+assert out.is_cuda and out.tolist() == [3, 3, 3, 3]
+print("held")
+"""
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert told.stdout == "held\n", told.stderr
 
 
 def test_streams_and_events():
