@@ -1,5 +1,6 @@
 """What other libraries hold tensors of the GPU to: where they stand, what their DLPack capsules say, operators for CUDA."""
 import gc
+from typing import Optional
 
 import numpy as np
 import pytest
@@ -23,6 +24,15 @@ scaled.register_autograd(lambda context, gradient: (gradient * context.by, None)
 @torch.library.custom_op("exchange::filled_", mutates_args=("x",))
 def filled_(x: torch.Tensor, value: float) -> None:
     x.copy_(torch.full(x.shape, value, device="cuda"))
+
+
+@torch.library.custom_op("exchange::row_gradients", mutates_args={"dx", "dw", "db"}, device_types="cuda")
+def row_gradients(x: torch.Tensor, dx: torch.Tensor, dw: Optional[torch.Tensor], db: Optional[torch.Tensor] = None) -> None:
+    dx.copy_(2 * x)
+    if dw is not None:
+        dw.copy_((x * x).sum(0))
+    if db is not None:
+        db.copy_(x.sum(0))
 
 
 library.define("twice(Tensor x) -> Tensor")
@@ -75,6 +85,18 @@ def test_an_operator_for_all_devices_runs():
     x = torch.zeros(3, device="cuda")
     filled_(x, 4.0)
     assert x.tolist() == [4.0] * 3
+
+
+@pytest.mark.parametrize("weight", [False, True])
+@pytest.mark.parametrize("bias", [False, True])
+def test_an_operator_writes_what_it_is_given_of_its_optional_arguments(weight, bias):
+    """A norm's backward pass without a bias, or without a weight: quack's are of this kind."""
+    x = torch.arange(6.0, device="cuda").view(2, 3)
+    dx, dw, db = torch.empty_like(x), torch.empty(3, device="cuda"), torch.empty(3, device="cuda")
+    row_gradients(x, dx, dw if weight else None, db if bias else None)
+    assert dx.tolist() == (2 * x).tolist() and dx.is_cuda
+    assert dw.tolist() == [9.0, 17.0, 29.0] if weight else dw.isnan().all()
+    assert db.tolist() == [3.0, 5.0, 7.0] if bias else db.isnan().all()
 
 
 def test_an_operator_is_captured():
