@@ -139,7 +139,13 @@ int nvmlDeviceGetPciInfo_v3(void* of, Pci* out) {
   return give(of, out, pci);
 }
 int nvmlDeviceGetComputeRunningProcesses_v3(void* of, unsigned* count, void*) { return give(of, count, 0u); }
+int nvmlDeviceGetComputeRunningProcesses(void* of, unsigned* count, void* processes) {
+  return nvmlDeviceGetComputeRunningProcesses_v3(of, count, processes);
+}
 int nvmlDeviceGetP2PStatus(void*, void*, int, int*) { return not_supported; }
+int nvmlDeviceGetNvLinkRemoteDeviceType(void*, unsigned, int*) { return not_supported; }
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(void*, unsigned, Pci*) { return not_supported; }
+int nvmlDeviceGetGpuFabricInfoV(void*, void*) { return not_supported; }
 int nvmlDeviceGetMigMode(void*, unsigned*, unsigned*) { return not_supported; }
 
 }  // extern "C"
