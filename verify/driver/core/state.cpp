@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "verify/driver/names/not_supported.h"
 #include "verify/launch/memory_watch.h"
@@ -73,8 +74,18 @@ const DeviceRow& State::device() {
 }
 
 std::vector<CudaContext*>& State::stack() const {
-  static thread_local std::vector<CudaContext*> contexts;
-  return contexts;
+  // Those of the thread that ends the process outlive it, for destructors of the program's run behind a
+  // thread's own.
+  struct Own {
+    std::vector<CudaContext*>*& at;
+    ~Own() {
+      if (getpid() != gettid()) delete std::exchange(at, nullptr);
+    }
+  };
+  static thread_local std::vector<CudaContext*>* contexts = nullptr;
+  static thread_local const Own own{contexts};
+  if (contexts == nullptr) contexts = new std::vector<CudaContext*>;
+  return *contexts;
 }
 
 CudaContext* State::current() const { return stack().empty() ? nullptr : stack().back(); }

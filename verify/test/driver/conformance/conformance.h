@@ -90,5 +90,6 @@ void undefined(const Device& d);
 int child(void (*f)());
 void fork_after_init();
 void lost_context();
+void unload_at_exit();
 
 }  // namespace conformance

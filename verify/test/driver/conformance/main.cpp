@@ -18,7 +18,7 @@ int main(int words, char** word) {
     std::fprintf(stderr, "%s\n", dlerror());
     return 100;
   }
-  const int lost = child(lost_context);
+  const int lost = child(lost_context), ended = child(unload_at_exit);
   const CUdeviceptr foreign = of_another_process();
   before_init();
   const CUresult init = CU(cuInit)(0);
@@ -46,6 +46,7 @@ int main(int words, char** word) {
   fork_meanwhile();
   section = "processes of their own";
   held(lost == 0, "a lost context", std::to_string(lost));
+  held(ended == 0, "a module that is unloaded by a destructor", std::to_string(ended));
   const int forked = child(fork_after_init);
   held(forked == 0, "fork after cuInit", std::to_string(forked));
   char name[100] = "";

@@ -44,4 +44,24 @@ void lost_context() {
   gives(CUDA_ERROR_ILLEGAL_ADDRESS, CU(cuMemcpyDtoH)(&out, p, 4), "and copies");
 }
 
+// Destructors of a program's own run behind those of its thread.
+void unload_at_exit() {
+  section = "at the process's end";
+  failures = 0;
+  well(CU(cuInit)(0), "cuInit");
+  static Device kept;
+  well(CU(cuDevicePrimaryCtxRetain)(&kept.context, 0), "retain");
+  well(CU(cuCtxSetCurrent)(kept.context), "set");
+  well(CU(cuModuleLoadData)(&kept.module, kModule), "load");
+  std::atexit([] {
+    CUcontext current = nullptr;
+    well(CU(cuCtxGetCurrent)(&current), "the current context");
+    held(current == kept.context, "is as it was");
+    well(CU(cuModuleUnload)(kept.module), "the module is unloaded");
+    std::fflush(stdout);
+    _exit(failures > 0 ? 1 : 0);
+  });
+  std::exit(1);
+}
+
 }  // namespace conformance
