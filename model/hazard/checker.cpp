@@ -25,7 +25,7 @@ machine::Observer Checker::observer() {
     }
   };
   out.accesses = true;
-  out.lines = warpgroups_.lines();
+  out.lines = warpgroups_.registers()->lines();
   out.steps = false;
   return out;
 }
@@ -174,7 +174,21 @@ Checker::Cost Checker::cost_of(const Cluster& c) {
   return {c.shared.bytes() + c.tensor.bytes(), c.shared.touched() + 4 * c.tensor.touched()};
 }
 
+std::unique_ptr<Checker> Checker::of_one_cluster() const {
+  auto out = std::make_unique<Checker>(grid_, cluster_, once_);
+  out->keep(ledger_.findings.kept());
+  if (addresses_) out->follow(addresses_->objects());
+  out->warpgroups_.follow(warpgroups_.registers());
+  return out;
+}
+
+void Checker::add(OfCluster cluster) {
+  if (!added_ || cluster.cost.shadow > added_->shadow) added_ = cluster.cost;
+  ledger_.findings.add(std::move(cluster.findings), cluster.accesses);
+}
+
 Checker::Cost Checker::cost() const {
+  if (added_) return *added_;
   Cost now{ledger_.global.bytes() + ledger_.records.bytes() + ledger_.readers.bytes(),
            ledger_.global.touched()};
   Cost shared = ended_;

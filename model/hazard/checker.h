@@ -3,7 +3,9 @@
 // at who orders whom, not at what the schedule made of it; but a path that is not taken is not seen.
 #pragma once
 #include <array>
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "model/hazard/flow/addresses.h"
@@ -19,7 +21,11 @@ class Checker {
   // Of one launch: CTAs in x, y, z, of the grid and of a cluster. `once`: that two threads or operations
   // write one byte of global memory is found too, though they are ordered; atomics and reductions may.
   Checker(const std::array<uint32_t, 3>& grid, const std::array<uint32_t, 3>& cluster, bool once = false)
-      : clusters_(grid, cluster, ledger_.units), conflicts_(ledger_, once) {}
+      : grid_(grid),
+        cluster_(cluster),
+        once_(once),
+        clusters_(grid, cluster, ledger_.units),
+        conflicts_(ledger_, once) {}
   Checker(const Checker&) = delete;
   Checker& operator=(const Checker&) = delete;
 
@@ -30,12 +36,15 @@ class Checker {
   // What is found by following addresses to their variables is found too: an access that leaves its variable,
   // or goes through the address of another thread's local one, and a free that others are not known to be
   // behind.
-  void follow(Objects objects) {
+  void follow(Objects objects) { follow(std::make_shared<const Objects>(std::move(objects))); }
+  void follow(std::shared_ptr<const Objects> objects) {
     addresses_.emplace(std::move(objects), ledger_, clusters_, conflicts_, launches_);
   }
 
   // That registers of a wgmma are reached while it is under way is found too.
-  void follow(MmaRegisters registers) { warpgroups_.follow(std::move(registers)); }
+  void follow(MmaRegisters registers) {
+    warpgroups_.follow(std::make_shared<const MmaRegisters>(std::move(registers)));
+  }
 
   // Of each finding at most so many pairs of accesses are kept, Finding::met.
   void keep(size_t most) { ledger_.findings.keep(most); }
@@ -51,12 +60,29 @@ class Checker {
   };
   Cost cost() const;
 
+  // One that is as this one, to be told of one cluster of the launch alone (separate.h).
+  std::unique_ptr<Checker> of_one_cluster() const;
+  // What that one comes to, when its cluster has ended.
+  struct OfCluster {
+    std::vector<Finding> findings;
+    uint64_t accesses = 0;
+    uint32_t records = 0;
+    Cost cost{};
+  };
+  OfCluster of_cluster() const {
+    return {findings(), ledger_.findings.accesses(), ledger_.records.count(), cost()};
+  }
+  // This one, which is told of no event then, has found that of its next cluster.
+  void add(OfCluster cluster);
+
  private:
   static Cost cost_of(const Cluster& c);
   void access(const machine::Access& a, Cluster& c);
   void lanes_access(const machine::Access& a, Cluster& c);
   void synchronised(const machine::Synchronisation& s, Cluster& c);
 
+  std::array<uint32_t, 3> grid_, cluster_;
+  bool once_;
   Ledger ledger_;
   Clusters clusters_;
   Conflicts conflicts_;
@@ -67,7 +93,8 @@ class Checker {
   TensorMemory tensor_{ledger_, clusters_, conflicts_};
   Warpgroups warpgroups_{ledger_, clusters_};
   std::optional<Addresses> addresses_;
-  Cost ended_;  // the largest of a cluster that has ended
+  Cost ended_;                 // the largest of a cluster that has ended
+  std::optional<Cost> added_;  // likewise of those that others were told of
 };
 
 }  // namespace bitwell::hazard

@@ -1,5 +1,7 @@
 #include "model/hazard/finding_list.h"
 
+#include <utility>
+
 namespace bitwell::hazard {
 
 Finding& FindingList::add(Kind kind, const Party& earlier, const Party& later, uint64_t address,
@@ -18,6 +20,30 @@ Finding& FindingList::add(Kind kind, const Party& earlier, const Party& later, u
     out.met.push_back({accesses_, address, size, earlier, later});
   }
   return out;
+}
+
+void FindingList::add(std::vector<Finding> more, uint64_t accesses) {
+  for (Finding& f : more) {
+    const std::vector<Finding::Met> met = std::exchange(f.met, {});
+    const auto [at, fresh] = numbers_.try_emplace(key_of(f), all_.size());
+    if (fresh) {
+      all_.push_back(std::move(f));
+    } else {
+      Finding& known = all_[at->second];
+      known.count += f.count;
+      // As add() has it: of the last.
+      if (!f.object.name.empty()) known.object = std::move(f.object);
+      if (!f.where.empty()) known.where = std::move(f.where);
+    }
+    Finding& out = all_[at->second];
+    for (const Finding::Met& one : met) {
+      if (out.met.size() >= most_met_) break;
+      ++met_;
+      out.met.push_back(one);
+      out.met.back().access += accesses_;
+    }
+  }
+  accesses_ += accesses;
 }
 
 }  // namespace bitwell::hazard

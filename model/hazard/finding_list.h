@@ -13,22 +13,32 @@ class FindingList {
   // Of each finding at most so many pairs of accesses are kept, Finding::met; fewer where there are many
   // findings.
   void keep(size_t most) { most_met_ = most; }
+  size_t kept() const { return most_met_; }
+  // Of all findings together no list of them needs to be shorter.
+  static constexpr size_t kMostMet = size_t{1} << 18;
   // An access comes, which what is added from now on is about.
   void next_access() { ++accesses_; }
   Finding& add(Kind kind, const Party& earlier, const Party& later, uint64_t address, uint64_t size,
                uint32_t launches_before = 0);
+  // Behind these, what another list has of so many accesses that come behind those so far.
+  void add(std::vector<Finding> more, uint64_t accesses);
   const std::vector<Finding>& all() const { return all_; }
+  uint64_t accesses() const { return accesses_; }
   // The finding that is added next, and those behind it.
   size_t size() const { return all_.size(); }
   Finding& operator[](size_t i) { return all_[i]; }
 
  private:
   // Of one finding whatever others have, and of all together: some 100 bytes each.
-  static constexpr size_t kAlways = 4096, kMostMet = size_t{1} << 18;
+  static constexpr size_t kAlways = 4096;
+  using Key = std::tuple<Kind, int, int, uint32_t>;
+  static Key key_of(const Finding& f) {
+    return {f.kind, f.earlier.site.ptx_line, f.later.site.ptx_line, f.launches_before};
+  }
   std::vector<Finding> all_;
   size_t most_met_ = 0, met_ = 0;
-  uint64_t accesses_ = 0;                                           // so far
-  std::map<std::tuple<Kind, int, int, uint32_t>, size_t> numbers_;  // of findings
+  uint64_t accesses_ = 0;          // so far
+  std::map<Key, size_t> numbers_;  // of findings
 };
 
 }  // namespace bitwell::hazard

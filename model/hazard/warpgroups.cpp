@@ -61,10 +61,10 @@ void Warpgroups::order(const Synchronisation& s, Cluster& c) {
 
 void Warpgroups::reached(const machine::Reached& r, Cluster& c) {
   Warp& w = clusters_.warp_of(c, r.cta, r.warp);
-  if (registers_.fences(r.ptx_line)) return w.mmas.reached.clear();
+  if (registers_->fences(r.ptx_line)) return w.mmas.reached.clear();
   const MmaRegisters::Reach* last = nullptr;  // of those of MMAs under way the one issued last
   uint64_t issued_last = w.mmas.ended;
-  for (const MmaRegisters::Reach& reach : registers_.at(r.ptx_line)) {
+  for (const MmaRegisters::Reach& reach : registers_->at(r.ptx_line)) {
     const auto issued = w.mmas.issued.find(reach.mma);
     if (reach.as != As::other_shape && issued != w.mmas.issued.end() && issued->second > issued_last) {
       last = &reach;

@@ -1,6 +1,7 @@
 // Warpgroups and their wgmma: what orders it, and its registers.
 #pragma once
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "model/hazard/flow/mma_registers.h"
@@ -14,8 +15,8 @@ class Warpgroups {
   Warpgroups(Ledger& ledger, Clusters& clusters) : ledger_(ledger), clusters_(clusters) {}
 
   // That registers of a wgmma are reached while it is under way is found too.
-  void follow(MmaRegisters registers) { registers_ = std::move(registers); }
-  std::vector<int> lines() const { return registers_.lines(); }
+  void follow(std::shared_ptr<const MmaRegisters> registers) { registers_ = std::move(registers); }
+  const std::shared_ptr<const MmaRegisters>& registers() const { return registers_; }
   // A wgmma is issued, starts, is committed, is waited for.
   void order(const machine::Synchronisation& s, Cluster& c);
   // A warp comes to an instruction that reaches registers of one.
@@ -27,7 +28,7 @@ class Warpgroups {
 
   Ledger& ledger_;
   Clusters& clusters_;
-  MmaRegisters registers_;
+  std::shared_ptr<const MmaRegisters> registers_ = std::make_shared<MmaRegisters>();
   std::map<std::pair<Kind, int>, int> told_of_mma_;  // by line of a wgmma: the first that reached it
 };
 

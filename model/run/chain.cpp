@@ -94,13 +94,16 @@ std::vector<RunResult> run_chain(const std::vector<ChainedLaunch>& launches, mac
   }
   Grid& first = grids.front();
   Residents residents(std::move(in_flight));
-  if (launches.size() > 1 || options.threads < 2 || first.ctas() == first.shape.ctas_a_cluster())
+  // Told apart, clusters are so on one thread too: the same is then found on any number of them.
+  const bool apart = options.observers.size() == 1 && apart_of(options.observers.front()) != nullptr;
+  if (launches.size() > 1 || (options.threads < 2 && !apart) || first.ctas() == first.shape.ctas_a_cluster())
     return residents.run();
   const Unordered unordered = unordered_atomics(first.program);
   RunResult beside;
   beside.host.why_not_all = why_in_order(first.program, first.shape, options, unordered);
   if (beside.host.why_not_all.empty()) beside = SideBySide(first, options.threads, unordered).run();
   const uint64_t clusters = beside.host.clusters;
+  if (options.threads < 2) beside.host = {};
   residents.begin_behind(clusters, std::move(beside));
   return residents.run();
 }

@@ -17,19 +17,48 @@ bool alike(const Found& a, const Found& b) {
          (a.earlier == a.later) == (b.earlier == b.later);
 }
 
-void add(std::vector<Found>& to, const Found& more) {
+void gather(std::vector<Found>& to, const Found& more) {
   const auto at = std::find_if(to.begin(), to.end(), [&](const Found& f) { return alike(f, more); });
   if (at == to.end()) return to.push_back(more);
   at->finding.count += more.finding.count;
   if (at->numbers.back() != more.numbers.back()) at->numbers.push_back(more.numbers.back());
 }
 
+// Its shadow is needed no longer than it runs.
+class OfOneCluster : public run::Apart::One {
+ public:
+  OfOneCluster(const hazard::Checker& of_launch, hazard::Separate& all)
+      : all_(all), checker_(of_launch.of_one_cluster()), observer_(checker_->observer()) {}
+  void tell(const machine::Event& event) override { observer_.tell(event); }
+  std::string ended() override {
+    found = checker_->of_cluster();
+    checker_.reset();
+    return all_.why_not(found);
+  }
+
+  hazard::Checker::OfCluster found;
+
+ private:
+  hazard::Separate& all_;
+  std::unique_ptr<hazard::Checker> checker_;
+  machine::Observer observer_;
+};
+
 }  // namespace
 
-machine::Observer Watch::observer(std::vector<int> lines) {
+std::unique_ptr<run::Apart::One> Watch::one() {
+  return std::make_unique<OfOneCluster>(*running_.back().checker, *separate_);
+}
+
+void Watch::add(One& one) { running_.back().checker->add(std::move(dynamic_cast<OfOneCluster&>(one).found)); }
+
+machine::Observer Watch::observer(std::vector<int> lines, bool apart) {
   machine::Observer out;
   out.lines = std::move(lines);
-  out.tell = [this](const machine::Event& event) { to_.tell(event); };
+  if (apart)
+    out.tell = run::TellsApart{this};
+  else
+    out.tell = [this](const machine::Event& event) { to_.tell(event); };
   out.accesses = true;
   out.steps = false;
   return out;
@@ -53,7 +82,7 @@ void Watch::add_findings_of_the_last(std::vector<Found>& to) const {
   if (running_.empty()) return;
   const Launched* const later = running_.back().launch;
   for (const hazard::Finding& f : running_.back().checker->findings())
-    add(to, {f, running_[running_.size() - 1 - f.launches_before].launch, later, {later->number}});
+    gather(to, {f, running_[running_.size() - 1 - f.launches_before].launch, later, {later->number}});
 }
 
 std::vector<Found> Watch::findings() const {

@@ -3,16 +3,19 @@
 #pragma once
 #include <deque>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "model/hazard/separate.h"
+#include "model/run/parallel/apart.h"
 #include "verify/findings/readings.h"
 #include "verify/findings/report.h"
 
 namespace bitwell::findings {
 
-class Watch {
+class Watch : run::Apart {
  public:
   // `once` as the checker takes it, of each launch by itself.
   explicit Watch(bool once = false) : once_(once) {}
@@ -22,8 +25,9 @@ class Watch {
   // Of each finding at most so many pairs of accesses are kept, Finding::met; of launches that begin later.
   void keep(size_t most_met) { most_met_ = most_met; }
   // To be told of the events of all launches, which run one after the other; valid as long as this. `lines`:
-  // those that the MmaRegisters of any launch ask for.
-  machine::Observer observer(std::vector<int> lines = {});
+  // those that the MmaRegisters of any launch ask for. `apart`: clusters may be told of each alone, as no
+  // launch will overlap another.
+  machine::Observer observer(std::vector<int> lines = {}, bool apart = false);
   // To be called before each launch; its program stays. A programmatic one may begin while the launch before
   // it runs: until griddepcontrol.wait nothing orders the two.
   void begin(const Launched& launch, bool programmatic = false);
@@ -46,6 +50,10 @@ class Watch {
   hazard::Checker::Cost cost_of_last() const { return running_.back().checker->cost(); }
 
  private:
+  void begin() override { separate_.emplace(); }
+  std::unique_ptr<One> one() override;
+  void add(One& one) override;
+  void tell(const machine::Event& event) override { to_.tell(event); }
   // A launch that runs, or that those behind it may overlap.
   struct Running {
     const Launched* launch;
@@ -57,6 +65,7 @@ class Watch {
   std::deque<Launched> launches_;
   std::vector<Running> running_;  // in the order of the stream
   machine::Observer to_;
+  std::optional<hazard::Separate> separate_;  // of the launch whose clusters are told apart
   std::set<std::string> entries_;
   std::vector<Found> found_;  // of the launches before the last
   hazard::Checker::Cost cost_;

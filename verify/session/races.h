@@ -35,7 +35,7 @@ class Races {
   Races& operator=(const Races&) = delete;
 
   // To be told of the run's events, valid as long as this; and of each launch: none where nobody asks.
-  machine::Observer observer() { return of_->watch.observer(lines_); }
+  machine::Observer observer() { return of_->watch.observer(lines_, alone() && !one_of_process_); }
   launch::Beginning beginning();
   // Makes the launch again for findings whose data may come to nothing, or for all: of one launch, when it
   // has come to its end; of a list, and of what overlaps, nothing is made again.

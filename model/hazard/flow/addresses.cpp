@@ -17,7 +17,7 @@ bool Addresses::access(const machine::Access& a, Cluster& c) {
 
 // Whether it is the act of such a call.
 bool Addresses::heap_call(const machine::Access& a, Cluster& c) {
-  const Objects::Heap called = objects_.heap_at(a.ptx_line);
+  const Objects::Heap called = objects_->heap_at(a.ptx_line);
   if (called == Objects::Heap::none || a.kind != machine::AccessKind::write) return false;
   if (called == Objects::Heap::free) {
     freed(a, c);
@@ -51,7 +51,7 @@ void Addresses::freed(const machine::Access& a, Cluster& c) {
 
 void Addresses::inside_its_object(const machine::Access& a) {
   const Object* const object =
-      a.kind == machine::AccessKind::read ? objects_.read_at(a.ptx_line) : objects_.written_at(a.ptx_line);
+      a.kind == machine::AccessKind::read ? objects_->read_at(a.ptx_line) : objects_->written_at(a.ptx_line);
   if (object == nullptr || a.mbarrier || a.rows != 0) return;
   const uint32_t lanes = a.operation != 0 ? 1 : a.lanes;
   for (uint32_t i = 0; i < machine::kLanes; ++i) {
@@ -68,7 +68,7 @@ void Addresses::inside_its_object(const machine::Access& a) {
 
 // An access through the address of another thread's local variable.
 void Addresses::follow_handed_over(const machine::Access& a, Cluster& c) {
-  if (a.rows != 0 || objects_.local_pointers()->none()) return;
+  if (a.rows != 0 || objects_->local_pointers()->none()) return;
   const Warp& w = clusters_.warp_of(c, a.cta, a.warp);
   handed_over_.access(a, c.number, w.unit, [&](uint32_t lane, const HandedOver::Maker& maker) {
     const Unit& unit = ledger_.units[maker.unit];
@@ -78,7 +78,7 @@ void Addresses::follow_handed_over(const machine::Access& a, Cluster& c) {
                     static_cast<int>(maker.lane)};
     const Party here{{a.ptx_line, Actor::thread, a.kind, a.order}, a.cta, a.warp, static_cast<int>(lane)};
     Finding& f = ledger_.findings.add(Kind::other_local, who, here, a.addresses[lane], a.bytes);
-    if (maker.object) f.object = objects_.object(*maker.object);
+    if (maker.object) f.object = objects_->object(*maker.object);
   });
 }
 

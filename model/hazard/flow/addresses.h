@@ -1,5 +1,6 @@
 // Accesses held against the variables that their addresses derive from.
 #pragma once
+#include <memory>
 #include <unordered_map>
 
 #include "model/hazard/flow/handed_over.h"
@@ -10,13 +11,16 @@ namespace bitwell::hazard {
 
 class Addresses {
  public:
-  Addresses(Objects objects, Ledger& ledger, Clusters& clusters, Conflicts& conflicts, Launches& launches)
+  Addresses(std::shared_ptr<const Objects> objects, Ledger& ledger, Clusters& clusters, Conflicts& conflicts,
+            Launches& launches)
       : objects_(std::move(objects)),
-        handed_over_(objects_.local_pointers()),
+        handed_over_(objects_->local_pointers()),
         ledger_(ledger),
         clusters_(clusters),
         conflicts_(conflicts),
         launches_(launches) {}
+
+  const std::shared_ptr<const Objects>& objects() const { return objects_; }
 
   // Whether it is the act of malloc or free, and not an access.
   bool access(const machine::Access& a, Cluster& c);
@@ -27,7 +31,7 @@ class Addresses {
   void inside_its_object(const machine::Access& a);
   void follow_handed_over(const machine::Access& a, Cluster& c);
 
-  Objects objects_;
+  std::shared_ptr<const Objects> objects_;
   HandedOver handed_over_;
   Ledger& ledger_;
   Clusters& clusters_;

@@ -14,8 +14,6 @@ bool same(const Site& a, const Site& b) {
          a.order.proxy == b.order.proxy;
 }
 
-constexpr uint32_t kMostRecords = 1u << 26;  // an act has 5 bits of lane, and one says that it is many
-
 }  // namespace
 
 uint32_t Records::site(const Site& s) {
@@ -37,8 +35,8 @@ uint32_t Records::tensor_order(const machine::TensorOrder& order) {
 }
 
 uint32_t Records::add(const Record& record) {
-  if (count_ == kMostRecords)
-    throw machine::Unsupported("the race check can tell " + std::to_string(kMostRecords) +
+  if (count_ == kMost)
+    throw machine::Unsupported("the race check can tell " + std::to_string(kMost) +
                                " accesses apart, this launch has more: a smaller one shows the same races");
   if (count_ % kChunk == 0) chunks_.push_back(std::make_unique<Record[]>(kChunk));
   at(count_) = record;

@@ -89,6 +89,8 @@ class Records {
   // The number of that order, the same for the same; and what it is of.
   uint32_t tensor_order(const machine::TensorOrder& order);
   const machine::TensorOrder& tensor_order(uint32_t number) const { return tensor_orders_[number]; }
+  uint32_t count() const { return count_; }
+  static constexpr uint32_t kMost = 1u << 26;  // an act has 5 bits of lane, and one says that it is many
   // Of the records, and of what finds them again.
   size_t bytes() const { return chunks_.size() * kChunk * sizeof(Record) + found_bytes_; }
 

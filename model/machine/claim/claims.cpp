@@ -134,7 +134,35 @@ bool Claims::join(ClaimedPage& all, const ClaimedPage& page, bool kinds_differ) 
   return common != 0;
 }
 
-Claims::Meeting Claims::meeting(std::span<const std::unique_ptr<Claims>> all, Before& before) {
+Claims::Meeting Claims::take_over(Claims& more) {
+  Meeting out;
+  for (size_t number = 0; number < regions_.size(); ++number) {
+    OfRegion &mine = regions_[number], &other = more.regions_[number];
+    if (!other.read && !other.changed) continue;
+    const bool both = (mine.read || mine.changed) && (mine.changed || other.changed);
+    if (both && before_.only_read(number)) out = {&before_.region(number), true};
+    if (mine.pages.empty()) mine.pages.resize(other.pages.size());
+    for (const uint32_t page : other.claimed) {
+      if (mine.pages[page] == nullptr) {
+        mine.pages[page] = std::move(other.pages[page]);
+        mine.claimed.push_back(page);
+        continue;
+      }
+      if (join(*mine.pages[page], *other.pages[page], true)) out = {&before_.region(number), false};
+      more.spare_.push_back(std::move(other.pages[page]));
+    }
+    other.claimed.clear();
+    mine.read = mine.read || other.read;
+    mine.changed = mine.changed || other.changed;
+    mine.kinds |= other.kinds;
+    other.read = other.changed = false;
+    other.kinds = 0;
+  }
+  return out;
+}
+
+Claims::Meeting Claims::meeting(std::span<const std::unique_ptr<Claims>> all, Before& before,
+                                bool additions) {
   for (size_t number = 0; number < before.regions(); ++number) {
     size_t users = 0;
     bool changed = false;
@@ -160,7 +188,8 @@ Claims::Meeting Claims::meeting(std::span<const std::unique_ptr<Claims>> all, Be
           continue;
         }
         ClaimedPage& sum = joined.try_emplace(page, *first[page]).first->second;
-        if (join(sum, claimed, (kinds & (kinds - 1)) != 0)) return {&before.region(number), false};
+        if (join(sum, claimed, additions || (kinds & (kinds - 1)) != 0))
+          return {&before.region(number), false};
       }
     }
   }

@@ -51,7 +51,12 @@ class Claims {
     const Region* region = nullptr;
     bool only_read = false;  // it was thought to be only read, so that it is not known which bytes were
   };
-  static Meeting meeting(std::span<const std::unique_ptr<Claims>> all, Before& before);
+  // `additions`: where two of them add to one word too.
+  static Meeting meeting(std::span<const std::unique_ptr<Claims>> all, Before& before,
+                         bool additions = false);
+  // What another one claims becomes this one's, and no longer that one's; where the two depend on each other,
+  // or add to one word.
+  Meeting take_over(Claims& more);
   // What they claim to write or add to becomes what it was before (Before::put_back).
   static void put_back(std::span<const std::unique_ptr<Claims>> all, Before& before);
   // From what they claim, which regions are only read.

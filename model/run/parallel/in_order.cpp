@@ -1,6 +1,7 @@
 // What of a program lets its clusters not run side by side.
 #include <algorithm>
 
+#include "model/run/parallel/apart.h"
 #include "model/run/parallel/parallel.h"
 
 namespace bitwell::run {
@@ -66,9 +67,11 @@ std::string why_in_order(const isa::Program& program, const Shape& shape, const 
   if (options.chooser != nullptr) return "the schedule gives each turn";
   if (options.schedule.policy == Policy::random)
     return "under the random schedule clusters interrupt each other";
+  const bool one_watches = options.observers.size() == 1 && apart_of(options.observers.front()) != nullptr;
   if (options.follow != nullptr ||
-      std::any_of(options.observers.begin(), options.observers.end(),
-                  [](const machine::Observer& o) { return o.accesses || !o.lines.empty(); }))
+      (!one_watches &&
+       std::any_of(options.observers.begin(), options.observers.end(),
+                   [](const machine::Observer& o) { return o.accesses || !o.lines.empty(); })))
     return "every access is watched, in order";
   if (shape.cooperative) return "the launch is cooperative: its CTAs wait for each other";
   for (size_t f = 0; f < program.functions.size(); ++f) {

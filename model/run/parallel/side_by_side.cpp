@@ -23,6 +23,9 @@ constexpr size_t kPieces = 8, kMostTogether = 32;
 constexpr size_t kMostPages = size_t{1} << 14;
 // Where somebody looks on: clusters of a round for each thread, and events that a thread holds at most.
 constexpr size_t kMostWatched = 16, kMostEvents = size_t{1} << 18;
+// Of the first round, where clusters are told apart: from it is learnt what is only read, which is to hang on
+// no number of threads.
+constexpr size_t kFirstApart = 16;
 // Warp instructions of a cluster, a tenth of a second or more, after which threads look whether they have
 // met; again after twice as many.
 constexpr uint64_t kLong = uint64_t{1} << 24;
@@ -44,6 +47,10 @@ uint64_t processor_time() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
+std::string they_share(const machine::Region& region) {
+  return "clusters share bytes of '" + region.name() + "' that one of them changes";
+}
+
 // By `instructions` later.
 void shift(machine::Event& event, uint64_t instructions) {
   if (auto* turn = std::get_if<machine::Turn>(&event.what)) {
@@ -58,22 +65,33 @@ void shift(machine::Event& event, uint64_t instructions) {
 
 }  // namespace
 
-SideBySide::Worker::Worker(SideBySide& threads, const Options& options, machine::Claims& of_launch)
-    : Parallel(of_launch, threads.unordered_, threads.locks_),
+SideBySide::Worker::Worker(SideBySide& threads, const Options& options, machine::Claims& of_now,
+                           machine::Claims* those_before)
+    : Parallel(of_now, threads.unordered_, threads.locks_),
       all(threads),
+      before(those_before),
       grid{threads.grid_.program,
            threads.grid_.shape,
            with_observer(options),
            threads.grid_.global,
            threads.grid_.constants,
            machine::Region(threads.grid_.parameters.save()),
-           flight} {
+           flight,
+           0,
+           nullptr,
+           false,
+           threads.grid_.stops} {
   grid.parallel = this;
 }
 
 // Who looks on is told when the round counts.
 Options SideBySide::Worker::with_observer(Options options) {
   if (all.grid_.options.observers.empty()) return options;
+  if (all.apart_ != nullptr) {
+    options.observers = all.grid_.options.observers;
+    options.observers.front().tell = [this](const machine::Event& event) { now.watched->tell(event); };
+    return options;
+  }
   options.observers.push_back({[this](const machine::Event& event) {
     if (++told > kMostEvents) return all.give_up("they do more than is remembered for who looks on");
     now.events.push_back(event);
@@ -96,6 +114,7 @@ bool SideBySide::Worker::goes_on(uint64_t time) const {
 
 SideBySide::SideBySide(Grid& grid, unsigned threads, const Unordered& unordered)
     : grid_(grid),
+      apart_(grid.options.observers.empty() ? nullptr : apart_of(grid.options.observers.front())),
       threads_(threads),
       unordered_(unordered),
       ctas_(grid.shape.ctas_a_cluster()),
@@ -120,7 +139,10 @@ void SideBySide::add_worker() {
   if (workers_.empty() && grid_.options.progress)
     options.progress = [this](const Progress& p) { tell_progress(p.warp_instructions); };
   claims_.push_back(std::make_unique<machine::Claims>(before_));
-  workers_.push_back(std::make_unique<Worker>(*this, options, *claims_.back()));
+  machine::Claims& now = *claims_.back();
+  if (apart_ != nullptr) claims_.push_back(std::make_unique<machine::Claims>(before_));
+  machine::Claims* const before = apart_ == nullptr ? nullptr : claims_.back().get();
+  workers_.push_back(std::make_unique<Worker>(*this, options, now, before));
 }
 
 // By the launch's own thread, in the middle of a round.
@@ -137,7 +159,7 @@ void SideBySide::call_helpers() {
     }
   } catch (const std::system_error&) {  // no more threads: those that there are do the work
     workers_.resize(helpers_.size() + 1);
-    claims_.resize(helpers_.size() + 1);
+    claims_.resize(workers_.size() * (apart_ == nullptr ? 1 : 2));
   }
 }
 
@@ -175,7 +197,7 @@ void SideBySide::look() {
 // By the last that comes, or that has no more to do; with the lock.
 void SideBySide::look_if_all_stand() {
   if (!looking_ || stand_ != at_work_) return;
-  if (!given_up_) met_ = machine::Claims::meeting(claims_, before_);
+  if (!given_up_) met_ = machine::Claims::meeting(claims_, before_, apart_ != nullptr);
   if (met_.region != nullptr) given_up_ = true;
   stand_ = 0;
   ++looks_;
@@ -216,15 +238,21 @@ std::array<uint32_t, 3> SideBySide::first_of(size_t cluster) const {
   return out;
 }
 
-// Returns whether it has ended.
-bool SideBySide::run_cluster(Worker& worker, size_t number) {
+// Returns why what it has done does not count; empty: it does.
+std::string SideBySide::run_cluster(Worker& worker, size_t number) {
   Cluster cluster(worker.grid, first_of(number));
   cluster.number = static_cast<uint32_t>(number);
-  Said& said = worker.now = {number, {Notes(grid_.options.strict), {}}, {}, {}, 0};
+  Said& said = worker.now = {number, {Notes(grid_.options.strict), {}}, {}, {}, {}, 0};
+  if (apart_ != nullptr) said.watched = apart_->one();
   const LossesApart::Here apart(said.lost);
   worker.begun = worker.flight.time();
   worker.look_at = kLong;
-  if (cluster.run(false) != Cluster::Standing::ended) return false;
+  if (cluster.run(false) != Cluster::Standing::ended) return "clusters wait for each other";
+  if (apart_ != nullptr) {
+    if (std::string why = said.watched->ended(); !why.empty()) return why;
+    if (const auto met = worker.before->take_over(worker.claims); met.region != nullptr)
+      return they_share(*met.region);
+  }
   for (const auto& cta : cluster.ctas) {
     worker.result.lane_instructions += cta->lane_instructions;
     worker.result.warp_instructions += cta->warp_instructions;
@@ -236,7 +264,7 @@ bool SideBySide::run_cluster(Worker& worker, size_t number) {
   if (!said.journal.notes.all().empty() || !said.journal.printed.empty() || !said.lost.empty() ||
       !grid_.options.observers.empty())
     worker.said.push_back(std::move(said));
-  return true;
+  return "";
 }
 
 void SideBySide::work(Worker& worker) {
@@ -245,7 +273,7 @@ void SideBySide::work(Worker& worker) {
       const size_t first = next_.fetch_add(round_.piece);
       if (first >= round_.end) return;
       for (size_t i = first; i < std::min(first + round_.piece, round_.end); ++i) {
-        if (!run_cluster(worker, i)) return give_up("clusters wait for each other");
+        if (const std::string why = run_cluster(worker, i); !why.empty()) return give_up(why);
         ++ended_;
         if (worker.own) tell_progress(0);
       }
@@ -259,13 +287,15 @@ void SideBySide::work(Worker& worker) {
 // Returns whether it counts.
 bool SideBySide::run_round(Round round) {
   // Before any helper may see that it begins.
-  for (const auto& claims : claims_) claims->clear();
-  met_ = {};
-  for (const auto& worker : workers_) {
-    worker->result = {};
-    worker->said.clear();
-    worker->told = 0;
+  if (apart_ == nullptr) {
+    for (const auto& claims : claims_) claims->clear();
+    for (const auto& worker : workers_) {
+      worker->result = {};
+      worker->said.clear();
+      worker->told = 0;
+    }
   }
+  met_ = {};
   {
     const std::scoped_lock lock(mutex_);
     round_ = round;
@@ -286,10 +316,10 @@ bool SideBySide::run_round(Round round) {
     std::rethrow_exception(thrown_);
   }
   if (given_up_ && met_.region == nullptr) return false;
-  const auto meeting = given_up_ ? met_ : machine::Claims::meeting(claims_, before_);
+  const auto meeting = given_up_ ? met_ : machine::Claims::meeting(claims_, before_, apart_ != nullptr);
   if (meeting.region == nullptr) return true;
-  why_ = "clusters share bytes of '" + meeting.region->name() + "' that one of them changes";
-  if (!meeting.only_read) return false;
+  why_ = they_share(*meeting.region);
+  if (!meeting.only_read || apart_ != nullptr) return false;
   // Not known to the byte: once more, with a closer look at that region.
   before_.set_only_read(meeting.region->number, false);
   machine::Claims::put_back(claims_, before_);
@@ -311,6 +341,7 @@ void SideBySide::tell(Said& said) {
   grid_.notes.add(said.journal.notes);
   if (!said.journal.printed.empty()) grid_.options.print(said.journal.printed);
   said.lost.add();
+  if (apart_ != nullptr) apart_->add(*said.watched);
   for (machine::Event& event : said.events) {
     shift(event, grid_.flight.time());
     for (const machine::Observer& observer : grid_.options.observers)
@@ -322,13 +353,14 @@ void SideBySide::tell(Said& said) {
 // Clusters of the round behind one.
 size_t SideBySide::next_size(Round done) const {
   const size_t clusters = done.end - done.begin;
+  if (apart_ != nullptr) return std::min(clusters * kGrowth, kMostClusters);
   const size_t by_pages = clusters * kMostPages / std::max<size_t>(before_.pages(), 1);
   const size_t most = grid_.options.observers.empty() ? kMostClusters : kMostWatched * threads_;
   return std::max<size_t>(std::min({clusters * kGrowth, by_pages, most}), threads_);
 }
 
-// What a round has done counts.
-void SideBySide::keep(Round round, RunResult& result) {
+// What a round has done counts, or all of them.
+void SideBySide::keep(RunResult& result) {
   uint64_t instructions = grid_.flight.time();
   tell_all();
   for (const auto& worker : workers_) {
@@ -338,24 +370,26 @@ void SideBySide::keep(Round round, RunResult& result) {
     instructions += worker->result.warp_instructions;
   }
   grid_.flight.pass(instructions - grid_.flight.time());  // of those that said nothing too
-  if (round.begin == 0) machine::Claims::learn(claims_, before_);
 }
 
 RunResult SideBySide::run() {
   RunResult result;
   const size_t all = grid_.ctas() / ctas_;
   size_t done = 0;
-  for (size_t size = threads_; done < all;) {
+  if (apart_ != nullptr) apart_->begin();
+  for (size_t size = apart_ == nullptr ? threads_ : kFirstApart; done < all;) {
     const size_t end = all - done <= size ? all : done + size;
     const Round round{done, end, std::clamp<size_t>((end - done) / (kPieces * threads_), 1, kMostTogether)};
     if (!run_round(round)) {
       machine::Claims::put_back(claims_, before_);
       result.host.why_not_all = why_;
+      if (apart_ != nullptr) done = 0;
       break;
     }
-    keep(round, result);
+    if (round.begin == 0) machine::Claims::learn(claims_, before_);
+    if (apart_ == nullptr || end == all) keep(result);
     size = next_size(round);
-    before_.forget();
+    if (apart_ == nullptr) before_.forget();
     done = end;
     if (done == all && grid_.shown != grid_.ctas() && grid_.options.progress)
       grid_.options.progress({grid_.show(grid_.ctas()), grid_.ctas(), 0});

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "model/run/cluster.h"
+#include "model/run/parallel/apart.h"
 #include "model/run/parallel/parallel.h"
 #include "model/run/watch/losses.h"
 
@@ -19,6 +20,9 @@ namespace bitwell::run {
 // would give one after the other. Else memory becomes what it was before, and the launch goes on from there
 // in order. As long as a launch is short, its own thread is the only one. Where a cluster runs for long, all
 // stop and look whether threads have met so far: what it has read may be of no run in order.
+//
+// Where somebody watches every access (apart.h), all rounds count or none: no two clusters of the launch may
+// meet, on one thread neither, and what was said of them stands when the last one has ended.
 class SideBySide {
  public:
   // Of a grid that has not started.
@@ -38,14 +42,18 @@ class SideBySide {
     Journal journal{Notes(false), {}};
     LossesApart lost{};
     std::vector<machine::Event> events{};  // their times from its start on
-    uint64_t instructions = 0;             // of warps
+    std::unique_ptr<Apart::One> watched{};
+    uint64_t instructions = 0;  // of warps
   };
   // A host thread, and what it has done in this round.
   struct Worker : Parallel {
-    Worker(SideBySide& threads, const Options& options, machine::Claims& of_launch);
+    // `those_before`: what its clusters before have claimed, where they are told apart; else nullptr.
+    Worker(SideBySide& threads, const Options& options, machine::Claims& of_now,
+           machine::Claims* those_before);
     bool goes_on(uint64_t time) const override;
     Options with_observer(Options options);
     SideBySide& all;
+    machine::Claims* const before;
     Flight flight;
     Grid grid;
     RunResult result;
@@ -65,9 +73,9 @@ class SideBySide {
   void call_helpers();
   void help(Worker& worker);
   void work(Worker& worker);
-  bool run_cluster(Worker& worker, size_t number);
+  std::string run_cluster(Worker& worker, size_t number);
   bool run_round(Round round);
-  void keep(Round round, RunResult& result);
+  void keep(RunResult& result);
   void tell_all();
   void tell(Said& said);
   size_t next_size(Round done) const;
@@ -78,6 +86,7 @@ class SideBySide {
   void tell_progress(uint64_t warp_instructions);
 
   Grid& grid_;
+  Apart* const apart_;  // who is told of every access, or nullptr
   const unsigned threads_;
   const Unordered& unordered_;
   const size_t ctas_;     // of a cluster
@@ -85,7 +94,7 @@ class SideBySide {
   bool called_ = false;   // the other threads
   machine::Before before_;
   std::array<std::mutex, Parallel::kLocks> locks_;
-  std::vector<std::unique_ptr<machine::Claims>> claims_;  // as workers_
+  std::vector<std::unique_ptr<machine::Claims>> claims_;  // of each worker, and of its clusters before
   std::vector<std::unique_ptr<Worker>> workers_;
   Round round_;
   // Apart from each other in the host's caches: threads look at the last one all the time.

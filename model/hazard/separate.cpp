@@ -1,0 +1,24 @@
+#include "model/hazard/separate.h"
+
+#include "model/machine/memory/memory.h"
+
+namespace bitwell::hazard {
+
+std::string Separate::why_not(const Checker::OfCluster& cluster) {
+  const std::scoped_lock lock(mutex_);
+  records_ += cluster.records;
+  // Where one checker has too many it says so itself.
+  if (records_ >= Records::kMost) return "the race check has many accesses to tell apart";
+  for (const Finding& f : cluster.findings) {
+    // How many bytes a cell of the shadow has hangs on who else came near.
+    if (machine::is_global(f.address)) return "there is a finding in global memory";
+    met_ += f.met.size();
+    if (f.kind != Kind::mma_registers && f.kind != Kind::mma_fragments) continue;
+    const auto [at, fresh] = first_.try_emplace({f.kind, f.earlier.site.ptx_line}, f.later.site.ptx_line);
+    if (at->second != f.later.site.ptx_line) return "registers of one wgmma are reached in several ways";
+  }
+  if (met_ > FindingList::kMostMet) return "there is more to find than is kept of each";
+  return "";
+}
+
+}  // namespace bitwell::hazard

@@ -1,0 +1,44 @@
+// Who wants every access of a launch, and can be told of each cluster by itself while they run side by side.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "model/machine/event.h"
+
+namespace bitwell::run {
+
+class Apart {
+ public:
+  // Who is told of one cluster alone.
+  class One {
+   public:
+    virtual ~One() = default;
+    virtual void tell(const machine::Event& event) = 0;
+    // To be called behind its last event: why all clusters are to be told of together, one after the other;
+    // empty: nothing says so.
+    virtual std::string ended() = 0;
+  };
+  virtual ~Apart() = default;
+  // A launch's clusters begin, from its first one on.
+  virtual void begin() = 0;
+  // By any host thread, which then calls the one's functions.
+  virtual std::unique_ptr<One> one() = 0;
+  // Of every cluster, in the order of the grid, when all have ended: what was told of it counts. No cluster
+  // reached global memory that another one changed.
+  virtual void add(One& one) = 0;
+  // Of all of them together: nothing that was told apart counts.
+  virtual void tell(const machine::Event& event) = 0;
+};
+
+// The `tell` of an observer that is one.
+struct TellsApart {
+  Apart* who;
+  void operator()(const machine::Event& event) const { who->tell(event); }
+};
+// nullptr: it is told of all clusters, in order.
+inline Apart* apart_of(const machine::Observer& observer) {
+  const auto* const tells = observer.tell.target<TellsApart>();
+  return tells == nullptr ? nullptr : tells->who;
+}
+
+}  // namespace bitwell::run
