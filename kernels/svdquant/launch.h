@@ -11,13 +11,15 @@ constexpr int kRankTile = 64;  // a LoRA stage: 128 bytes, one swizzle
 constexpr int kMostRank = 256;
 
 // How the MMAs of the two kinds follow each other: LoRA's spread evenly among the others, with a commit and a wait at every change
-// of kind, or without; or after all others.
-enum class Order { ordered, unordered, serial };
+// of kind, or without; without, the first one behind the first of the others (the published kernel); or after all others.
+enum class Order { ordered, unordered, early, serial };
+constexpr bool unordered(Order order) { return order == Order::unordered || order == Order::early; }
 // y = (main + lora) * wcscale + bias, sums in one accumulator (the published kernel); or y = main * wcscale + bias + lora, in two
 // (the post, and nunchaku's formula).
 enum class Definition { scaled_sum, apart };
-// Tiles of y a CTA, or a pair: one, or every (number of them)th, the sums of two in turn where tensor memory holds them.
-enum class Tiles { single, fixed };
+// Tiles of y a CTA, or a pair: one; or every (number of them)th, the sums of two in turn where tensor memory holds them, or of one
+// alone, and then one warp fetches all, a tile's LoRA operands before its others (the published kernel).
+enum class Tiles { single, fixed, alone };
 // The thread that multiplies waits first for a phase that never was; the flag to accumulate is off at each stage's first step; a
 // LoRA stage's barrier expects all rows of up from each CTA of a pair, which holds half of them; both CTAs of a pair take their
 // rows of y for the first one's.
@@ -30,8 +32,8 @@ constexpr int lora_every(int main, int lora) { return lora > 0 && main / lora > 
 constexpr int lora_after(Order order, int done, int main, int lora) {
   if (done == main) return lora;
   if (order == Order::serial) return 0;
-  const int every = lora_every(main, lora);
-  return done / every < lora ? done / every : lora;
+  const int every = lora_every(main, lora), due = (order == Order::early ? done + every - 1 : done) / every;
+  return due < lora ? due : lora;
 }
 
 // A line of variants.inc. `ctas`: that make 128 rows of y each, 1 or a pair. `bf16`: of the LoRA operands, wcscale, bias and y;

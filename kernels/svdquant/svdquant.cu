@@ -3,7 +3,7 @@
 // a multiple of 64, the rank a multiple of 16 up to 256.
 //
 // A CTA makes 128 x 128 of y, or a pair 256 x 128: each of them 128 rows, from its rows of A and down and half the rows of B and
-// up. Two warps fetch by TMA, each into a ring of its own; one thread, of a pair in the first CTA, multiplies, main steps of 64
+// up. Two warps, or one, fetch by TMA into two rings; one thread, of a pair in the first CTA, multiplies, main steps of 64
 // elements of k with LoRA steps of 16 of the rank among them; four warps make y of the sums.
 //
 // Compiled with NAME a line of variants.inc.
@@ -25,7 +25,8 @@ namespace svdquant {
 constexpr Variant kV = variant(SVDQUANT_STRING(NAME));
 constexpr int kCtas = kV.ctas;
 constexpr bool kPair = kCtas == 2;
-constexpr bool kPersistent = kV.tiles == Tiles::fixed;
+constexpr bool kPersistent = kV.tiles != Tiles::single;
+constexpr bool kOneFetches = kV.tiles == Tiles::alone;
 constexpr int kAccumulators = kV.accumulators();
 constexpr int kStages = kV.stages;
 constexpr int kLoraStages = kV.lora_stages;
@@ -90,12 +91,58 @@ struct Shared {
   }
 };
 
+// Of down or up, 64 elements of the rank from `rank` on, rows from `row` on.
+__device__ void fetch_lora_box(uint32_t to, const CUtensorMap& map, int rank, int row, uint32_t full) {
+  if constexpr (kPair)
+    ptx::cp_async_bulk_tensor_2d_pair(to, map, rank, row, ptx::mapa(full, 0));
+  else
+    ptx::cp_async_bulk_tensor_2d(to, map, rank, row, full);
+}
+
+// The LoRA stages of all tiles, one after the other.
+struct LoraFetcher {
+  const Problem& p;
+  const Shared& shared;
+  const Walk walk{p};
+  const int stages = nvfp4::up(p.rank, kRankTile), all = walk.count() * stages;
+
+  __device__ void wait_for_room(int i) const {
+    if (i >= kLoraStages) ptx::mbarrier_wait_parity(shared.empty(i), (i / kLoraStages + 1) & 1);
+  }
+  __device__ void fetch(int i) const {
+    constexpr int kExpected = kV.mistake == Mistake::whole_up ? (nvfp4::kRows + kTileN) * kRankTile * 2 : kLoraBytes;
+    wait_for_room(i);
+    const Place at = walk.at(i / stages);
+    const int rank = (kPersistent ? i % stages : i) * kRankTile;
+    if (!kPair || Ring::rank() == 0) ptx::mbarrier_arrive_expect_tx(shared.full(i), kCtas * kExpected);
+    fetch_lora_box(shared.down(i), p.down, rank, at.x * nvfp4::kRows, shared.full(i));
+    fetch_lora_box(shared.up(i), p.up, rank, at.y * kTileN + Ring::rank() * kV.up_rows(), shared.full(i));
+  }
+  // Until the last stages have been given back.
+  __device__ void drain() const {
+#pragma unroll 1
+    for (int i = all; i < all + kLoraStages; ++i) wait_for_room(i);
+  }
+};
+
+__device__ void fetch_lora(const Problem& p, const Shared& shared) {
+  const LoraFetcher lora{p, shared};
+#pragma unroll 1
+  for (int i = 0; i < lora.all; ++i) lora.fetch(i);
+  lora.drain();
+}
+
 __device__ void fetch(const Problem& p, const Shared& shared) {
   const Walk walk(p);
+  const LoraFetcher lora{p, shared};
   const int stages = nvfp4::up(p.k, nvfp4::kTileK), tiles = walk.count();
 #pragma unroll 1
   for (int tile = 0; tile < tiles; ++tile) {
     const Place at = walk.at(tile);
+    if constexpr (kOneFetches) {
+#pragma unroll 1
+      for (int i = 0; i < lora.stages; ++i) lora.fetch(tile * lora.stages + i);
+    }
 #pragma unroll 1
     for (int k = 0; k < stages; ++k) {
       const int i = tile * stages + k;
@@ -105,30 +152,7 @@ __device__ void fetch(const Problem& p, const Shared& shared) {
     }
   }
   shared.ring.drain(tiles * stages);
-}
-
-// Of down or up, 64 elements of the rank from `rank` on, rows from `row` on.
-__device__ void fetch_lora_box(uint32_t to, const CUtensorMap& map, int rank, int row, uint32_t full) {
-  if constexpr (kPair)
-    ptx::cp_async_bulk_tensor_2d_pair(to, map, rank, row, ptx::mapa(full, 0));
-  else
-    ptx::cp_async_bulk_tensor_2d(to, map, rank, row, full);
-}
-
-__device__ void fetch_lora(const Problem& p, const Shared& shared) {
-  constexpr int kExpected = kV.mistake == Mistake::whole_up ? (nvfp4::kRows + kTileN) * kRankTile * 2 : kLoraBytes;
-  const Walk walk(p);
-  const int stages = nvfp4::up(p.rank, kRankTile), all = walk.count() * stages;
-#pragma unroll 1
-  for (int i = 0; i < all + kLoraStages; ++i) {
-    if (i >= kLoraStages) ptx::mbarrier_wait_parity(shared.empty(i), (i / kLoraStages + 1) & 1);
-    if (i >= all) continue;  // the last stages have been given back
-    const Place at = walk.at(i / stages);
-    const int rank = (kPersistent ? i % stages : i) * kRankTile;
-    if (!kPair || Ring::rank() == 0) ptx::mbarrier_arrive_expect_tx(shared.full(i), kCtas * kExpected);
-    fetch_lora_box(shared.down(i), p.down, rank, at.x * nvfp4::kRows, shared.full(i));
-    fetch_lora_box(shared.up(i), p.up, rank, at.y * kTileN + Ring::rank() * kV.up_rows(), shared.full(i));
-  }
+  if constexpr (kOneFetches) lora.drain();
 }
 
 // The thread that multiplies, of a pair for both.
@@ -143,14 +167,11 @@ struct Multiplier {
   // Sums of the tile.
   __device__ uint32_t sums() const { return tensor + tile % kAccumulators * kV.sum_columns(); }
 
-  // Step `s` of a stage of the tile.
-  __device__ void main_step(int stage, int s) {
+  // Step `s` of a stage of the tile, that is stage `i` of the ring.
+  __device__ void main_step(int i, int stage, int s) {
     change(false);
-    const int i = tile * nvfp4::up(p.k, nvfp4::kTileK) + stage, step = stage * kSteps + s;
-    if (s == 0) shared.ring.wait(i);
-    const bool accumulate = kV.mistake == Mistake::frozen ? s != 0 : step != 0;
+    const bool accumulate = kV.mistake == Mistake::frozen ? s != 0 : stage + s != 0;
     shared.ring.multiply(i, s, sums(), tensor + kV.scale_column(), 0, accumulate);
-    if (s == kSteps - 1 || (step + 1) * nvfp4::kStep == p.k) shared.ring.release(i);
   }
   __device__ void lora_step(int step) {
     change(true);
@@ -165,7 +186,7 @@ struct Multiplier {
   __device__ void change(bool lora) {
     if (lora == lora_last) return;
     lora_last = lora;
-    if constexpr (kV.order == Order::unordered || kV.definition == Definition::apart) return;
+    if constexpr (unordered(kV.order) || kV.definition == Definition::apart) return;
     if constexpr (kPair)
       ptx::tcgen05_commit_multicast<kCtas>(shared.changed(), 1);  // nobody else waits
     else
@@ -185,30 +206,34 @@ struct Multiplier {
   }
   __device__ void run() {
     const int tiles = Walk(p).count(), main = p.k / nvfp4::kStep, lora = p.rank / kRankStep;
-    // lora_after() without its divisions, which the thread that multiplies would wait for at each step.
-    const int every = lora_every(main, lora);
+    // lora_after() without its divisions, and few branches: the tensor core waits for this thread.
+    const int every = lora_every(main, lora), stages = nvfp4::up(main, kSteps);
 #pragma unroll 1
     for (; tile < tiles; ++tile) {
       wait_for_room();
       lora_last = false;
-      int next = 0, due = 0, left = every;
+      int next = 0, left = kV.order == Order::early ? 1 : every;
 #pragma unroll 1
-      for (int stage = 0; stage * kSteps < main; ++stage) {
-        // Unrolled, so that where the ring stands is worked out once a stage: the tensor core waits for this thread.
+      for (int stage = 0; stage < stages; ++stage) {
+        const int i = tile * stages + stage, steps = main - stage * kSteps;
+        shared.ring.wait(i);
+const auto one = [&](int s) {
+          main_step(i, stage, s);
+          if (kV.order == Order::serial || --left != 0) return;
+          left = every;
+          if (next < lora) lora_step(next++);
+        };
+        if (steps >= kSteps) {
 #pragma unroll
-        for (int s = 0; s < kSteps; ++s) {
-          const int step = stage * kSteps + s;
-          if (step >= main) break;
-          main_step(stage, s);
-          if (kV.order != Order::serial && --left == 0) {
-            left = every;
-            if (due < lora) ++due;
-          }
-          const int until = step + 1 == main ? lora : due;
+          for (int s = 0; s < kSteps; ++s) one(s);
+        } else {
 #pragma unroll 1
-          for (; next < until; ++next) lora_step(next);
+          for (int s = 0; s < steps; ++s) one(s);
         }
+        shared.ring.release(i);
       }
+#pragma unroll 1
+      for (; next < lora; ++next) lora_step(next);
       ptx::tcgen05_commit<kCtas>(shared.done(tile));
     }
   }
@@ -227,10 +252,22 @@ __device__ float made(float sum, float lora, uint16_t scale, uint16_t bias) {
   const float y = ptx::fma_rn_f32(sum, value(scale), value(bias));
   return kV.definition == Definition::apart ? y + lora : y;
 }
-// Eight columns at a time, where they lie so.
-__device__ void store_wide(const Problem& p, size_t row, int n, const float (&sum)[kColumns], const float (&lora)[kColumns]) {
+// wcscale and bias of kColumns columns that lie side by side.
+struct OfColumns {
+  uint4 scales[kColumns / 8], biases[kColumns / 8];
+};
+__device__ OfColumns of_columns(const Problem& p, int n) {
+  OfColumns out;
+  for (int i = 0; i < kColumns / 8; ++i) {
+    out.scales[i] = reinterpret_cast<const uint4*>(p.wcscale + n)[i];
+    out.biases[i] = reinterpret_cast<const uint4*>(p.bias + n)[i];
+  }
+  return out;
+}
+__device__ void store_wide(const Problem& p, size_t row, int n, const OfColumns& of, const float (&sum)[kColumns],
+                           const float (&lora)[kColumns]) {
   for (int i = 0; i < kColumns; i += 8) {
-    const uint4 scales = *reinterpret_cast<const uint4*>(p.wcscale + n + i), biases = *reinterpret_cast<const uint4*>(p.bias + n + i);
+    const uint4 scales = of.scales[i / 8], biases = of.biases[i / 8];
     const uint32_t s[4] = {scales.x, scales.y, scales.z, scales.w}, b[4] = {biases.x, biases.y, biases.z, biases.w};
     uint32_t y[4];
     for (int j = 0; j < 4; ++j) {
@@ -243,21 +280,27 @@ __device__ void store_wide(const Problem& p, size_t row, int n, const float (&su
     *reinterpret_cast<uint4*>(p.y + row * p.n + n + i) = make_uint4(y[0], y[1], y[2], y[3]);
   }
 }
-// Of a tile, by four warps, a thread a row.
+// Of a tile, by four warps, a thread a row. The MMAs of a tile may wait for them, so what belongs to the next columns is fetched
+// before it is needed.
 __device__ void store(const Problem& p, const Place& at, uint32_t sums) {
   const uint32_t lanes = sums + (threadIdx.x / 32 * 32 << 16);
-  const int row = at.x * nvfp4::kRows + static_cast<int>(threadIdx.x);
+  const int row = at.x * nvfp4::kRows + static_cast<int>(threadIdx.x), begin = at.y * kTileN;
   const auto whole = [](const void* at) { return reinterpret_cast<uintptr_t>(at) % 16 == 0; };
   const bool wide = p.n % 8 == 0 && whole(p.wcscale) && whole(p.bias) && whole(p.y);
+  const int wide_columns = wide ? min(kTileN, p.n - begin) : 0;
+  OfColumns next{};
+  if (kColumns <= wide_columns) next = of_columns(p, begin);
   for (int column = 0; column < kTileN; column += kColumns) {
     float sum[kColumns], lora[kColumns] = {};
     ptx::tcgen05_ld_32x32b_x16(sum, lanes + column);
     if constexpr (kV.definition == Definition::apart) ptx::tcgen05_ld_32x32b_x16(lora, lanes + kV.lora_column() + column);
+    const OfColumns now = next;
+    if (column + 2 * kColumns <= wide_columns) next = of_columns(p, begin + column + kColumns);
     ptx::tcgen05_wait_ld();
-    const int first = at.y * kTileN + column;
+    const int first = begin + column;
     if (row >= p.m) continue;
-    if (wide && first + kColumns <= p.n) {
-      store_wide(p, static_cast<size_t>(row), first, sum, lora);
+    if (column + kColumns <= wide_columns) {
+      store_wide(p, static_cast<size_t>(row), first, now, sum, lora);
       continue;
     }
     for (int i = 0; i < kColumns && first + i < p.n; ++i)
@@ -297,7 +340,7 @@ __device__ void run(const Problem& p) {
     store_tiles(p, shared, tensor);
   else if (threadIdx.x == 4 * 32)
     fetch(p, shared);
-  else if (threadIdx.x == 5 * 32)
+  else if (threadIdx.x == 5 * 32 && !kOneFetches)
     fetch_lora(p, shared);
   else if (threadIdx.x == 6 * 32 && Ring::rank() == 0)
     Multiplier{p, shared, tensor}.run();

@@ -144,7 +144,7 @@ launch::Launch SvdquantProblem::launch(const svdquant::Variant& v, const Build& 
             across = nvfp4::up(spec.n, svdquant::kTileN), tiles = down_tiles * across;
   out.shape.cluster = {w(v.ctas), 1, 1};
   out.shape.grid = {w(v.ctas * down_tiles), w(across), 1};
-  if (v.tiles == svdquant::Tiles::fixed)
+  if (v.tiles != svdquant::Tiles::single)
     out.shape.grid = {w(v.ctas * (spec.clusters == 0 ? tiles : std::min(spec.clusters, tiles))), 1, 1};
   out.shape.dynamic_shared = w(v.shared_bytes());
   const auto hidden = [&](const char* name, const std::vector<std::byte>& bytes,
@@ -219,7 +219,7 @@ namespace {
 
 // Whether the manual orders the MMAs that add to one accumulator.
 bool promised(const svdquant::Variant& v) {
-  return v.order != svdquant::Order::unordered || v.definition == Definition::apart;
+  return !svdquant::unordered(v.order) || v.definition == Definition::apart;
 }
 
 PlannedCase planned(const svdquant::Variant& v, const SvdquantCase& c, bool full) {
@@ -277,7 +277,7 @@ std::vector<PlannedCase> cases_of(const svdquant::Variant& v) {
   // Two stages more than a ring of four holds: what the thread that fetches waits for at the end has other
   // phases in each half of the ring, and it may come late.
   out.push_back(directed(v, {1, 15, 1344, 16, kData, 7101}, 20));
-  if (v.tiles == svdquant::Tiles::fixed) {
+  if (v.tiles != svdquant::Tiles::single) {
     // Tile after tile in one place: rings go on from tile to tile, sums wait for room. Few rows of y in most
     // tiles; in each of the pair's CTAs; the last columns lack some.
     out.push_back(planned(v, {131, 383, 320, 80, kData, 7200, 1}, false));
@@ -344,8 +344,8 @@ Suite svdquant_suite() {
       "and bias a column; "
       "both published definitions, LoRA's MMAs ordered after and before the others' by a commit and a wait, "
       "serial, or unordered; by one CTA a tile or by pairs, tile after tile. "
-      "The manual promises an order of MMAs of one kind alone: what svdquant_unordered gives is not "
-      "promised, and it is judged under "
+      "The manual promises an order of MMAs of one kind alone: what svdquant_unordered and the two of "
+      "svdquant_published give is not promised, and they are judged under "
       "the default schedule. svdquant_wgmma and what is named so are Hopper's; no B200 ran the others: the "
       "arithmetic "
       "is that of published words";
