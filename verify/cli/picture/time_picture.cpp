@@ -10,6 +10,29 @@
 
 namespace bitwell::cli {
 
+namespace {
+
+// "mbarrier 'ring' + 8 (shared address 1032 of CTA rank 0)": what stands beside its row, which has room for
+// so much.
+std::string barrier_label(const std::string& name) {
+  constexpr std::string_view kKind = "mbarrier ";
+  constexpr size_t kLabel = 34;
+  std::string out = name.substr(0, name.find(" ("));
+  if (out.rfind(kKind, 0) == 0) out = out.substr(kKind.size());
+  // The end of a long name says more than its beginning.
+  return out.size() <= kLabel ? out : "..." + out.substr(out.size() - kLabel + 3);
+}
+
+// 1, 2 or 5 times a power of ten, so that the length has at most so many of them.
+double round_step(double length, int most) {
+  const double least = length / most, power = std::pow(10, std::floor(std::log10(least)));
+  for (const double times : {1.0, 2.0, 5.0})
+    if (times * power >= least) return times * power;
+  return 10 * power;
+}
+
+}  // namespace
+
 TimePicture::TimePicture(const isa::Program& program) {
   for (const isa::Function& f : program.functions)
     for (const isa::Line& l : f.lines) kinds_.emplace(l.ptx, operation_kind(l.text));
@@ -90,7 +113,7 @@ std::string TimePicture::document(const std::string& title) const {
   size_t barriers = 0;
   for (const auto& [name, ends] : phases_) {
     if (++barriers > kMostBarriers) continue;
-    svg.text(10, y + kRow / 2, name, 10);
+    svg.text(10, y + kRow / 2, barrier_label(name), 10);
     svg.line(kLeft, y + kRow, kLeft + kWidth, y + kRow, "#dddddd");
     int last = -1;
     for (const double at : ends) {
@@ -112,8 +135,9 @@ std::string TimePicture::document(const std::string& title) const {
   y += 10;
   constexpr int kTicks = 10;
   svg.line(kLeft, y, kLeft + kWidth, y, "#1a1a1a");
-  for (int i = 0; i <= kTicks; ++i) {
-    const double at = begin_ + length * i / kTicks;
+  const double step = round_step(length, kTicks);
+  for (double tick = std::ceil(begin_ / step); tick * step <= begin_ + length; ++tick) {
+    const double at = tick * step;
     svg.line(x_of(at), y, x_of(at), y + 5, "#1a1a1a");
     svg.text(x_of(at), y + 14, fmt::format("{:.4g}", at), 11, "middle");
   }
