@@ -22,8 +22,8 @@ enum class Definition { scaled_sum, apart };
 enum class Tiles { single, fixed, alone };
 // The thread that multiplies waits first for a phase that never was; the flag to accumulate is off at each stage's first step; a
 // LoRA stage's barrier expects all rows of up from each CTA of a pair, which holds half of them; both CTAs of a pair take their
-// rows of y for the first one's.
-enum class Mistake { none, phase, frozen, whole_up, rank };
+// rows of y for the first one's; half of the stages that fit, which gives the right y later.
+enum class Mistake { none, phase, frozen, whole_up, rank, half };
 
 // Main steps for each LoRA step among them.
 constexpr int lora_every(int main, int lora) { return lora > 0 && main / lora > 1 ? main / lora : 1; }

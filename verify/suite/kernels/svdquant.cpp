@@ -344,7 +344,7 @@ Suite svdquant_suite() {
       "and bias a column; "
       "both published definitions, LoRA's MMAs ordered after and before the others' by a commit and a wait, "
       "serial, or unordered; by one CTA a tile or by pairs, tile after tile. "
-      "The manual promises an order of MMAs of one kind alone: what svdquant_unordered and the two of "
+      "The manual promises an order of MMAs of one kind alone: what svdquant_unordered and "
       "svdquant_published give is not promised, and they are judged under "
       "the default schedule. svdquant_wgmma and what is named so are Hopper's; no B200 ran the others: the "
       "arithmetic "
