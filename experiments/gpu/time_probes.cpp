@@ -19,7 +19,8 @@ const std::map<std::string, gpu::Rows (*)(device::Device&)> kProbes{{"instructio
                                                                     {"tensor", gpu::probe_tensor},
                                                                     {"copies", gpu::probe_copies},
                                                                     {"grids", gpu::probe_grids},
-                                                                    {"clocks", gpu::probe_clocks}};
+                                                                    {"clocks", gpu::probe_clocks},
+                                                                    {"beside", gpu::probe_beside}};
 
 }  // namespace
 
@@ -30,9 +31,9 @@ int main(int argc, char** argv) {
       "twice as many passes "
       "through a loop cost more.");
   std::vector<std::string> wanted;
-  app.add_option(
-         "GROUP", wanted,
-         "Which of them: instructions, memory, barriers, tensor, copies, grids, clocks (default: all)")
+  app.add_option("GROUP", wanted,
+                 "Which of them: instructions, memory, barriers, tensor, copies, grids, clocks, beside "
+                 "(default: all)")
       ->check([](const std::string& name) {
         return kProbes.contains(name) ? std::string() : "there is no group '" + name + "'";
       });

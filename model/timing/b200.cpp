@@ -20,9 +20,10 @@ constexpr Cost kB200Costs[] = {
     {Key::sms, "multiprocessors", 148, 148, 148, Scale::count, Source::published, "NVIDIA"},
     {Key::memory_clock_free_bandwidth, "DRAM, all multiprocessors", 7260, 7000, 7300,
      Scale::gigabytes_a_second, Source::published, kSemi},
-    {Key::l2_bandwidth, "L2, all multiprocessors", 13300, 13300, 29000, Scale::gigabytes_a_second,
+    {Key::l2_bandwidth, "L2, all multiprocessors", 20500, 13300, 29000, Scale::gigabytes_a_second,
      Source::conflict,
-     "QuickRunCUDA, B300: 13.3 on the bus, 23.9 with L1, 29 by TMA; FlashGPU-Sim 20.5 TB/s"},
+     "FlashGPU-Sim 20.5 TB/s; CUTLASS's NVFP4 at 4352x3840x15360 by ultism/svdquant-kernels takes at least "
+     "20.2; QuickRunCUDA, B300: 13.3 on the bus, 23.9 with L1, 29 by TMA"},
     {Key::few_sms, "of which each takes all that it can", 1, 1, 1, Scale::count, Source::published, kQuick},
     // 128 bytes a cycle.
     {Key::few_sms_bandwidth, "L2, one multiprocessor", 236, 196, 241, Scale::gigabytes_a_second,
@@ -91,6 +92,8 @@ constexpr Cost kB200Costs[] = {
      Source::guess},
     {Key::unknown_latency, "an instruction without a row", 10, 4, 40, Scale::cycles, Source::guess},
     {Key::unknown_interval, "the same, of a multiprocessor", 1, 0.25, 4, Scale::cycles, Source::guess},
+    {Key::l2_beside, "ld.global, L2 hit, while copies queue for L2", 838, 400, 1400, Scale::cycles,
+     Source::guess, "an H200's part of the queue"},
     {Key::mma_latency, "mma.sync without a row", 33, 17, 40, Scale::cycles, Source::guess},
     {Key::mma_interval, "the same, of a multiprocessor", 2.02, 1, 8.4, Scale::cycles, Source::guess},
     {Key::tensor_issue, "tcgen05.mma, cp or shift, its thread", 12, 2, 32, Scale::cycles, Source::guess},

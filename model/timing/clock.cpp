@@ -24,8 +24,19 @@ Clock::Clock(const Device& device, const Extent& extent, std::map<uint64_t, doub
       extent_(extent),
       from_dram_(std::move(from_dram)),
       l2_(64, 1),
-      dram_(64, 1) {}
+      dram_(64, 1),
+      l2_loads_(64, 1),
+      l2_beside_(beside()) {}
 Clock::~Clock() = default;
+
+// By the probe, in which copies stood in the queue for all the time that their bytes took longer than one
+// alone.
+double Clock::beside() const {
+  constexpr double kProbed = 8192, kStages = 16;
+  const double rate = gigabytes_to_bytes_a_cycle(device_, value(Key::l2_bandwidth)) / value(Key::sms);
+  const double queue = kStages * kProbed / rate - device_.copy_latency(static_cast<uint64_t>(kProbed), false);
+  return std::clamp((value(Key::l2_beside) - value(Key::l2_latency)) / queue, 0.0, 1.0);
+}
 
 machine::Observer Clock::observer() {
   machine::Observer out;
@@ -61,6 +72,7 @@ void Clock::begin_launch(const run::Cluster& first) {
     sms_.back()->l1.set_size(extent_.l1_bytes);
   }
   l2_ = Server(64, share(device_, Key::l2_bandwidth, extent_, looked_at));
+  l2_loads_ = Server(64, l2_.rate());
   dram_ = Server(64, share(device_, Key::memory_clock_free_bandwidth, extent_, looked_at));
   group_clusters_.resize(extent_.groups);
   group_free_.resize(extent_.groups);

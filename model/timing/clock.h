@@ -125,6 +125,7 @@ class Clock final : public run::Timekeeper {
   double global(const Reached& r, const Info& info, Multiprocessor& sm, double start);
   double from_l2(uint64_t address, double bytes, Multiprocessor& sm, double start, double l2_latency,
                  double dram_latency, Cause* why = nullptr);
+  double beside() const;
   void schedule(const machine::Agent& agent, Operation& operation);
   double load(const machine::Task& task, Multiprocessor& sm, double start, Cause& cause);
   double store(const machine::Task& task, double start);
@@ -148,6 +149,10 @@ class Clock final : public run::Timekeeper {
   std::vector<double> group_free_;                     // when the last of it ended
   std::vector<int32_t> group_link_;
   Server l2_, dram_;
+  Server l2_loads_;       // the same, as if loads alone asked
+  double l2_beside_ = 1;  // so much of the time that copies stand in its queue, a load stands there too
+  // By line, where every cluster is looked at: when whoever asked for it first had it.
+  std::unordered_map<uint64_t, double> touched_;
   std::unordered_map<uint32_t, std::unique_ptr<ClusterTime>> clusters_;
   std::vector<std::unique_ptr<ClusterTime>> spare_;      // of clusters that have ended
   std::vector<std::vector<Info>> infos_;                 // by function and op

@@ -7,9 +7,11 @@
 namespace bitwell::timing {
 namespace {
 
+constexpr uint64_t kLine = 128;
+
 // The same address always says the same.
 bool falls_below(uint64_t address, double part) {
-  const uint64_t mixed = (address / 128) * 0x9E3779B97F4A7C15;
+  const uint64_t mixed = (address / kLine) * 0x9E3779B97F4A7C15;
   return static_cast<double>(mixed >> 40) < part * static_cast<double>(1 << 24);
 }
 
@@ -34,18 +36,36 @@ double Clock::part_from_dram(uint64_t address, Asked** asked) {
   return last_part_;
 }
 
-// When so many bytes have come from L2 or DRAM.
+// When so many bytes have come from L2 or DRAM. `why`: of a copy.
 double Clock::from_l2(uint64_t address, double bytes, Multiprocessor& sm, double start, double l2_latency,
                       double dram_latency, Cause* why) {
   Asked* asked = nullptr;
-  const double part = part_from_dram(address, &asked);
+  double part = part_from_dram(address, &asked);
   if (asked != nullptr) asked->read += bytes;
-  const bool far = falls_below(address, part);
+  // Where every cluster is looked at, it is known who was first; in a sample, how many are. Whoever asks for
+  // what is on its way has it when the first one has.
+  bool far = false;
+  double* arrival = nullptr;
+  double on_its_way = 0;
+  if (extent_.clusters != 0) {
+    far = falls_below(address, part);
+  } else if (part > 0) {
+    const auto [at, is_first] = touched_.try_emplace(address / kLine, 0);
+    far = is_first;
+    part = is_first ? 1 : 0;
+    on_its_way = at->second;
+    arrival = &at->second;
+  }
   const double latency = far ? dram_latency : l2_latency;
-  double end = start + latency;
+  double end = std::max(start + latency, on_its_way);
   if (why != nullptr) *why = Cause::copy;
   // What stands in a queue stands before the latency, which ends when the last byte is there.
-  const double over_l2 = std::max(sm.l2.take(start, bytes), l2_.take(start, bytes)) + l2_latency / 2;
+  double served = std::max(sm.l2.take(start, bytes), l2_.take(start, bytes));
+  if (why == nullptr) {
+    const double alone = l2_loads_.take(start, bytes);
+    served = std::min(served, alone + l2_beside_ * std::max(0.0, served - alone));
+  }
+  const double over_l2 = served + l2_latency / 2;
   if (over_l2 > end) {
     end = over_l2;
     if (why != nullptr) *why = Cause::l2;
@@ -57,6 +77,7 @@ double Clock::from_l2(uint64_t address, double bytes, Multiprocessor& sm, double
       if (why != nullptr) *why = Cause::dram;
     }
   }
+  if (far && arrival != nullptr) *arrival = end;
   return end;
 }
 

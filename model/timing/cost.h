@@ -74,6 +74,7 @@ enum class Key : uint8_t {
   unknown_interval,
   mma_latency,  // of mma.sync without a row
   mma_interval,
+  l2_beside,  // a load while each multiprocessor has 16 copies of 8192 bytes from L2 under way
   // Of compute capability 9.0.
   wgmma_wait,       // m64n64, until its wait is past
   wgmma_long,       // beside that and N / 2, from N = 129 on

@@ -98,6 +98,8 @@ constexpr Cost kH200Costs[] = {
      Source::guess},
     {Key::unknown_latency, "an instruction without a row", 10, 4, 40, Scale::cycles, Source::guess},
     {Key::unknown_interval, "the same, of a multiprocessor", 1, 0.25, 4, Scale::cycles, Source::guess},
+    {Key::l2_beside, "ld.global, L2 hit, while copies queue for L2", 1462.17, 545, 2249, Scale::cycles,
+     Source::device, "ld.global.cg, L2, beside copies of all multiprocessors", "16 stages of 8192 bytes"},
     {Key::mma_latency, "mma.sync without a row", 33, 17, 40, Scale::cycles, Source::guess},
     {Key::mma_interval, "the same, of a multiprocessor", 2, 1, 4, Scale::cycles, Source::guess},
     // What its shapes have in common, by the probes of N = 8 to 256.
@@ -257,6 +259,8 @@ constexpr WarpMmaCost kH200Mmas[] = {
     {".m16n8k8.row.col.f32.f16.f16.f32", 17.15, 1.05, "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32"},
     {".m16n8k8.row.col.f32.tf32.tf32.f32", 24.47, 1.58, "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"},
     {".m16n8k32.row.col.s32.s8.s8.s32", 24.46, 1.58, "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32"},
+    {".m16n8k32.row.col.f32.e4m3.e4m3.f32", 65.93, 6.28,
+     "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32"},
 };
 
 }  // namespace

@@ -91,10 +91,28 @@ double time(device::Device& device, const char* text, int operations, int chains
   return cycles(device, p) / operations;
 }
 
+// An addition, a comparison of its sum, and a branch by that, which is taken or not; it leads past stores.
+double branch(device::Device& device, bool taken) {
+  constexpr int kEach = 64;
+  Probe p;
+  p.declare = ".reg .b32 x; .reg .pred q;";
+  p.before = "mov.u32 x, t_tid;";
+  const std::string stores = repeat(8, "st.global.u32 [t_in+#00], x;");
+  for (int i = 0; i < kEach; ++i)
+    p.body += fmt::format("add.u32 x, x, t_zero; setp.{}.u32 q, x, {}; @q bra {};{}\n", taken ? "ne" : "eq",
+                          1000 + i, taken ? fmt::format("L{}", i) : "OUT",
+                          taken ? fmt::format("{} L{}:", stores, i) : "");
+  p.after = "setp.ne.u32 q, x, 77; @q bra SKIP; OUT: st.global.u32 [t_in], x; SKIP:";
+  return cycles(device, p) / kEach;
+}
+
 }  // namespace
 
 Rows probe_instructions(device::Device& device) {
   Rows out;
+  for (const bool taken : {false, true})
+    out.push_back({"add.u32, setp.u32, bra", taken ? "of one warp, taken" : "of one warp, not taken",
+                   branch(device, taken), "cycles"});
   for (const Instruction& i : kInstructions) {
     out.push_back({i.name, "latency: each needs the one before", time(device, i.text, 64, 1, 1), "cycles"});
     out.push_back({i.name, "interval of one warp, 8 chains", time(device, i.text, 64, 8, 1), "cycles"});

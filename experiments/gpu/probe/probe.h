@@ -45,5 +45,6 @@ Rows probe_tensor(device::Device& device);        // mma.sync, wgmma
 Rows probe_copies(device::Device& device);        // bulk and tensor copies
 Rows probe_grids(device::Device& device);         // launches, and the bandwidth of all multiprocessors
 Rows probe_clocks(device::Device& device);        // what busy tensor cores leave of the clock
+Rows probe_beside(device::Device& device);        // a load while copies keep L2 busy
 
 }  // namespace bitwell::gpu

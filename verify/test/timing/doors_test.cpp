@@ -6,8 +6,10 @@
 #include <set>
 
 #include "experiments/study/stages.h"
+#include "kernels/svdquant/launch.h"
 #include "model/timing/h200.h"
 #include "model/timing/loops.h"
+#include "verify/suite/kernels/svdquant.h"
 #include "verify/verdict/time.h"
 
 namespace bitwell::timing {
@@ -101,6 +103,28 @@ TEST(Doors, WhatIfIsSortedAndOfTheSameLaunch) {
     }
 }
 
+// The end waits for the epilogue of the last tile at least; what computes there takes half then. (Where
+// stores bind, it spares little.)
+TEST(Doors, HalfAnEpilogueIsLessOfIt) {
+  const ::svdquant::Variant v = ::svdquant::variant("svdquant_published");
+  const suite::SvdquantProblem problem({256, 128, 256, 64, suite::OperandData::zeros, 1, 1}, v.bf16);
+  const launch::Launch l = problem.launch(v, {BITWELL_KERNELS, "sm_100a"});
+  session::TimeQuestion q = session::time_question(l);
+  q.what_if = true;
+  const session::TimeAnswer a = session::time_of(q);
+  double of_epilogue = 0;
+  const session::LaunchTime& t = a.launches.at(0);
+  for (const Path::Part& p : t.launch.seen.path)
+    if (p.role == Role::reads && t.epilogue.contains(p.line)) of_epilogue += p.cycles;
+  ASSERT_GT(of_epilogue, 500);
+  const auto at = std::find_if(a.what_if.begin(), a.what_if.end(),
+                               [](const session::WhatIf& w) { return w.name == "epilogue_half"; });
+  ASSERT_NE(at, a.what_if.end());
+  const double spared = (a.us - at->us) * device("b200")->value(Key::clock);
+  EXPECT_GT(spared, 0.05 * of_epilogue);
+  EXPECT_LT(spared, 0.6 * of_epilogue);
+}
+
 std::set<int> lines_with(const isa::Program& program, std::string_view text) {
   std::set<int> out;
   for (const isa::Function& f : program.functions)
@@ -161,6 +185,46 @@ TEST(Doors, AWarpThatReadsAccumulatorsIsNamed) {
   EXPECT_TRUE(roles.contains(Role::reads));
   EXPECT_FALSE(roles.contains(Role::both));
   for (const int line : lines_with(*t.program, "tcgen05.ld")) EXPECT_TRUE(t.epilogue.contains(line)) << line;
+}
+
+// What the way back to the end says of a svdquant kernel of 4 tiles, by one pair of CTAs that has all of L2.
+struct Waited {
+  double cycles = 0, copies = 0, products = 0, epilogue = 0;  // and those of the way
+  double us = 0;
+};
+Waited waited(const char* name) {
+  const ::svdquant::Variant v = ::svdquant::variant(name);
+  const suite::SvdquantProblem problem({512, 256, 3840, 128, suite::OperandData::zeros, 1, 1}, v.bf16);
+  const launch::Launch l = problem.launch(v, {BITWELL_KERNELS, "sm_100a"});
+  session::TimeQuestion q = session::time_question(l);
+  q.device = "b200";
+  q.most = 0;
+  const session::TimeAnswer a = session::time_of(q);
+  Waited out;
+  out.us = a.us;
+  const session::LaunchTime& t = a.launches.at(0);
+  for (const Path::Part& p : t.launch.seen.path) {
+    out.cycles += p.cycles;
+    const bool copy = p.cause == Cause::copy || p.cause == Cause::l2 || p.cause == Cause::dram;
+    if (copy && p.role == Role::copies) out.copies += p.cycles;
+    if (p.role == Role::multiplies) out.products += p.cycles;
+    if (p.role == Role::reads) out.epilogue += p.cycles;
+  }
+  return out;
+}
+
+// "Implementing SVDQuant W4A4 on Blackwell": its budget gave half the main stages that fit, and the mend made
+// the kernel 1.45 times as fast. With two stages the thread that multiplies waits for copies; with four
+// hardly ever, and then for itself and for the warps that read accumulators, for which both wait alike.
+TEST(Doors, WithHalfTheStagesTheEndWaitsForCopies) {
+  const Waited half = waited("svdquant_wrong_half"), all = waited("svdquant_published");
+  EXPECT_GT(half.us, 1.2 * all.us);
+  EXPECT_GT(half.copies, 0.3 * half.cycles);
+  EXPECT_LT(all.copies, 0.5 * half.copies);
+  EXPECT_GT(all.products + all.epilogue, 0.6 * all.cycles);
+  EXPECT_NEAR(half.epilogue / all.epilogue, 1, 0.2);
+  // Nearly all that the mend spares are copies' latencies.
+  EXPECT_GT(half.copies - all.copies, 0.5 * (half.cycles - all.cycles));
 }
 
 TEST(Doors, LoopsAreFoundAndNoRunBeatsTheirBounds) {

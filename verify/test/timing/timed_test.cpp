@@ -172,6 +172,49 @@ TEST(Timed, FirstTouchComesFromMemory) {
   EXPECT_NEAR(time_of(l).launches.at(0).launch.cycles, 680, 80);
 }
 
+// Of 64 CTAs that read one line at once, one brings it from DRAM; the others have it no sooner.
+TEST(Timed, WhatIsOnItsWayIsWaitedFor) {
+  const launch::Launch l =
+      launch_of(kernel("ld.global.u32 %r1, [%a0];\nst.global.u32 [%a0+64], %r1;\n"), 64, 32);
+  const Seen seen = time_of(l, 0).launches.at(0).launch.seen;
+  ASSERT_EQ(seen.ends.size(), 64U);
+  EXPECT_GT(seen.ends.front(), 600);
+  EXPECT_LT(seen.ends.back(), 900);
+  EXPECT_LT(seen.dram, 0.01) << "its bytes come once";
+}
+
+// The probe finds that a load stands for a third of the time in the queue of copies: it neither overtakes all
+// of them nor waits for all.
+TEST(Timed, ALoadWaitsForAPartOfTheCopiesQueue) {
+  const auto of = [](bool copies) {
+    std::string body = R"(setp.eq.u32 %p0, %r0, 0;
+@%p0 mbarrier.init.shared.b64 [bar], 1;
+fence.proxy.async;
+bar.sync 0;
+setp.ge.u32 %p2, %r0, 32;
+@%p2 bra loads;
+@!%p0 bra end;
+)";
+    if (copies) {
+      body += "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 131072;\n";
+      for (int i = 1; i <= 16; ++i)
+        body += "add.u64 %a1, %a0, " + std::to_string(8192 * i) +
+                ";\ncp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%a1], 8192, "
+                "[bar];\n";
+      body += "wait: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra wait;\n";
+    }
+    body +=
+        "bra end;\nloads: mov.u32 %r2, 8;\nload: ld.global.cg.u32 %r1, [%a0];\nsub.u32 %r2, %r2, 1;\n"
+        "add.u32 %r1, %r1, %r2;\nsetp.ne.u32 %p3, %r1, 0;\n@%p3 bra load;\n";
+    return time_of(launch_of(kernel(body + "end: "), 1, 64), 0).launches.at(0).launch.cycles;
+  };
+  const double alone = of(false), beside = of(true);
+  // 131,072 bytes are served in some 2,400 cycles, of which 1,700 are left behind the first load.
+  EXPECT_NEAR(alone, 672 + 7 * 300, 500);
+  EXPECT_GT(beside - alone, 250);
+  EXPECT_LT(beside - alone, 1200);
+}
+
 TEST(Timed, AnInstructionWithoutARowIsNamed) {
   const launch::Launch l =
       launch_of(kernel("sad.u32 %r1, %r0, %r0, %r0;\nst.global.u32 [%a0], %r1;\n"), 1, 32);
