@@ -9,14 +9,13 @@
 #include <optional>
 #include <sstream>
 
+#include "experiments/articles/articles.h"
 #include "experiments/gpu/hopper_cases.h"
-#include "kernels/svdquant/launch.h"
 #include "verify/launch/file/dimensions.h"
 #include "verify/session/time.h"
 #include "verify/suite/chain.h"
 #include "verify/suite/kernels/gemm.h"
 #include "verify/suite/kernels/gemv.h"
-#include "verify/suite/kernels/svdquant.h"
 
 namespace bitwell {
 namespace {
@@ -72,7 +71,7 @@ double closed_form(double bytes, double flops, double waves) {
 
 struct Options {
   std::string results, kernels, only;
-  bool path = false, blackwell = false;
+  bool path = false, articles = false;
   uint32_t most = 8;
 };
 
@@ -119,32 +118,6 @@ class Check {
                    timing::kRoles[size_t(s.path[i].role)], timing::kCauses[size_t(s.path[i].cause)],
                    s.path[i].line, s.path[i].cycles, s.path[i].times);
       for (const auto& [name, times] : s.without_row) fmt::print("    without a row: {} {}\n", name, times);
-    }
-  }
-  // By the table of a B200: a published sweep of the stages of an SVDQuant kernel, which is not ours, beside
-  // those of our kernels that differ in nothing else.
-  void blackwell() {
-    struct Published {
-      std::string_view kernel;
-      double us;
-    };
-    for (const auto& [name, us] :
-         {Published{"svdquant_ordered_bf16", 86.36}, Published{"svdquant_ordered", 62.58},
-          Published{"svdquant_ordered_3", 73.10}, Published{"svdquant_unordered", 62.58},
-          Published{"svdquant_serial", 86.36}}) {
-      for (const ::svdquant::Variant& v : ::svdquant::kVariants) {
-        if (v.name != name) continue;
-        const suite::SvdquantProblem p({4352, 3072, 3840, 128, suite::OperandData::zeros, 7}, v.bf16);
-        const suite::Chain chain{{p.launch(v, {o_.kernels, "sm_100a"})}, {}};
-        session::TimeQuestion q = question(chain);
-        q.device = "b200";
-        q.most = o_.most;
-        const session::TimeAnswer a = session::time_of(q);
-        fmt::print(
-            "svdquant on a B200,4352x3072x3840 rank 128,{} with {} LoRA stages and {} others,{:.1f},{:.1f}\n",
-            v.name, v.lora_stages, v.stages, us, a.us);
-        if (o_.path) print_path(a);
-      }
     }
   }
   bool wanted(const std::string& text) const {
@@ -234,13 +207,13 @@ int compare(int argc, char** argv) {
   app.add_option("--only", o.only, "Only rows in whose FAMILY,SHAPE,KERNEL this stands");
   app.add_option("--clusters", o.most, "Clusters of a multiprocessor that are run");
   app.add_flag("--path", o.path, "What waited for what");
-  app.add_flag("--blackwell", o.blackwell, "What others measured on a B200 instead: shapes like theirs");
+  app.add_flag("--articles", o.articles, "What articles on a B200 say instead, in tables");
   CLI11_PARSE(app, argc, argv);
-  Check check(o);
-  if (o.blackwell) {
-    check.blackwell();
+  if (o.articles) {
+    articles::print_articles(o.kernels, o.most);
     return 0;
   }
+  Check check(o);
   fmt::print("family,shape,kernel,measured us,modelled us,low,high,error,closed form us,bound by,errors\n");
   check.gemv();
   check.gemm();
