@@ -21,6 +21,9 @@ T& keep(std::map<const void*, std::unique_ptr<T>>& all, std::unique_ptr<T> one) 
   return *(all[key] = std::move(one));
 }
 
+// Numbers below are for streams that nobody makes: the legacy one has 1.
+constexpr uint64_t kReserved = 16;
+
 }  // namespace
 
 std::vector<const Node*> Graph::ordered() const {
@@ -45,7 +48,7 @@ Stream& Streams::make(unsigned flags, int priority, const void* owner) {
   auto out = std::make_unique<Stream>();
   out->flags = flags;
   out->priority = std::clamp(priority, -5, 0);
-  out->id = ++count_ + 16;
+  out->id = ++count_ + kReserved;
   out->owner = owner;
   return keep(streams_, std::move(out));
 }
@@ -83,7 +86,9 @@ Stream& Streams::find(const void* stream) {
   if (stream == CU_STREAM_PER_THREAD) {
     static std::atomic<uint64_t> threads = 0;
     static thread_local const uint64_t thread = ++threads;
-    return per_thread_[thread];
+    Stream& own = per_thread_[thread];
+    if (own.id == 0) own.id = ++count_ + kReserved;
+    return own;
   }
   return among(streams_, stream, "stream");
 }

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include <cstring>
+#include <string>
 #include <string_view>
 
 #include "verify/driver/core/state.h"
@@ -20,11 +21,23 @@ const ErrorRow* row_of(CUresult error) {
   return row == nullptr || row->driver == nullptr ? nullptr : row;
 }
 
+CUresult look_up(const char* name, void** out, int version, bool by_thread,
+                 CUdriverProcAddressQueryResult* found) {
+  if (name == nullptr || out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *out = entry_point(name, version, by_thread);
+  const bool later = *out == nullptr && entry_point(name, 1 << 30, by_thread) != nullptr;
+  if (found != nullptr)
+    *found = *out != nullptr ? CU_GET_PROC_ADDRESS_SUCCESS
+             : later         ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+                             : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+  return *out == nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
+}
+
 }  // namespace
 
 namespace bitwell::driver {
 
-void* entry_point(const char* name, int version) {
+void* entry_point(const char* name, int version, bool by_thread) {
   // The newest of its versions that there was then.
   const EntryPoint* best = nullptr;
   for (const EntryPoint& e : entry_points())
@@ -36,7 +49,12 @@ void* entry_point(const char* name, int version) {
     dladdr(reinterpret_cast<const void*>(&cuInit), &info);
     return dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
   }();
-  return dlsym(self == nullptr ? RTLD_DEFAULT : self, best->symbol);
+  void* const library = self == nullptr ? RTLD_DEFAULT : self;
+  if (by_thread)
+    for (const char* const behind : {"_ptsz", "_ptds"})
+      if (void* const out = dlsym(library, (std::string(best->symbol) + behind).c_str()); out != nullptr)
+        return out;
+  return dlsym(library, best->symbol);
 }
 
 }  // namespace bitwell::driver
@@ -56,16 +74,13 @@ CUresult cuGetErrorName(CUresult error, const char** out) {
   return row == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
-CUresult cuGetProcAddress(const char* name, void** out, int version, cuuint64_t,
+CUresult cuGetProcAddress(const char* name, void** out, int version, cuuint64_t flags,
                           CUdriverProcAddressQueryResult* found) {
-  if (name == nullptr || out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *out = entry_point(name, version);
-  const bool later = *out == nullptr && entry_point(name, 1 << 30) != nullptr;
-  if (found != nullptr)
-    *found = *out != nullptr ? CU_GET_PROC_ADDRESS_SUCCESS
-             : later         ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
-                             : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-  return *out == nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
+  return look_up(name, out, version, (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0, found);
+}
+CUresult cuGetProcAddress_v2_ptsz(const char* name, void** out, int version, cuuint64_t flags,
+                                  CUdriverProcAddressQueryResult* found) {
+  return look_up(name, out, version, (flags & CU_GET_PROC_ADDRESS_LEGACY_STREAM) == 0, found);
 }
 #undef cuGetProcAddress
 CUresult cuGetProcAddress(const char* name, void** out, int version, cuuint64_t flags) {

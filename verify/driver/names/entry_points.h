@@ -13,6 +13,7 @@ struct EntryPoint {
 std::span<const EntryPoint> entry_points();
 
 // The newest of that name that CUDA `version` has, with a body or without; nullptr where it has none.
-void* entry_point(const char* name, int version);
+// `by_thread`: the one for which NULL is the calling thread's own stream, where there are two.
+void* entry_point(const char* name, int version, bool by_thread);
 
 }  // namespace bitwell::driver

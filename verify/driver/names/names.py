@@ -5,7 +5,8 @@ Usage: names.py INCLUDE LIBCUDART [FILE...]   (FILE: more names, one a line)
 
 functions.inc     every function of the driver and the runtime: what has no body says so when it is called
 entry_points.inc  the driver's functions as cuGetProcAddress knows them: name, since which CUDA, symbol
-per_thread.ld     the names for per-thread default streams, which are the others': all streams are in order
+per_thread.ld     the names for per-thread default streams that are the others', for no stream is given or nobody looks at it. Those of
+                  by_thread.inc, which is written by hand, take the thread's stream; two have bodies of their own
 """
 import pathlib
 import re
@@ -29,12 +30,13 @@ for file in sys.argv[3:]:
 symbols = {s for s in symbols if re.fullmatch(r"(__)?cu(da)?[A-Z]\w*|__cuda\w+", s)}
 
 per_thread = sorted(s for s in symbols if re.search(r"_pt[sd][sz]$", s) and s[:-5] in symbols)
+own = set(re.findall(r"BY_THREAD\((\w+)\)", (here / "by_thread.inc").read_text())) | {"cuGetProcAddress_v2", "cudaGetDriverEntryPointByVersion"}
 head = f"// Made by names.py of CUDA {version // 1000}.{version % 1000 // 10}'s headers and runtime library.\n"
 (here / "functions.inc").write_text(
     head + "".join(f"FUNCTION({s})\n" for s in sorted(symbols - set(per_thread))))
 (here / "per_thread.ld").write_text(
     f"/* Made by names.py of CUDA {version // 1000}.{version % 1000 // 10}'s headers and runtime library. */\n"
-    + "".join(f"{s} = {s[:-5]};\n" for s in per_thread))
+    + "".join(f"{s} = {s[:-5]};\n" for s in per_thread if s[:-5] not in own))
 
 versions = {}
 for name, since, suffix in re.findall(r"\*PFN_(cu\w+?)_v(\d+)(_pt[sd][sz])?\)", (include / "cudaTypedefs.h").read_text()):

@@ -6,6 +6,7 @@
 #include <array>
 #include <string_view>
 
+#include "verify/driver/names/by_thread.h"
 #include "verify/driver/record/keeper.h"
 #include "verify/driver/record/real.h"
 
@@ -76,12 +77,10 @@ GpuLaunch asked_of(CUfunction kernel, const std::array<unsigned, 3>& grid,
   out.extra = extra;
   return out;
 }
-GpuLaunch asked_of(const CUlaunchConfig& config, CUfunction kernel, bool per_thread, void** parameters,
-                   void** extra) {
+GpuLaunch asked_of(const CUlaunchConfig& config, CUfunction kernel, void** parameters, void** extra) {
   GpuLaunch out = asked_of(kernel, {config.gridDimX, config.gridDimY, config.gridDimZ},
                            {config.blockDimX, config.blockDimY, config.blockDimZ}, config.sharedMemBytes,
-                           config.hStream == nullptr && per_thread ? CU_STREAM_PER_THREAD : config.hStream,
-                           parameters, extra);
+                           config.hStream, parameters, extra);
   for (unsigned i = 0; config.attrs != nullptr && i < config.numAttrs; ++i) {
     const CUlaunchAttribute& a = config.attrs[i];
     if (a.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) out.shape.cooperative = a.value.cooperative != 0;
@@ -94,7 +93,6 @@ GpuLaunch asked_of(const CUlaunchConfig& config, CUfunction kernel, bool per_thr
   }
   return out;
 }
-CUstream of_thread(CUstream stream) { return stream == nullptr ? CU_STREAM_PER_THREAD : stream; }
 
 constexpr const char* kGraphs = "launches of graphs are not kept: they are captured, and begin later";
 
@@ -226,7 +224,7 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsig
 }
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, void** parameters, void** extra) {
   if (config == nullptr) return REAL(cuLaunchKernelEx)(config, f, parameters, extra);
-  return launched(asked_of(*config, f, false, parameters, extra),
+  return launched(asked_of(*config, f, parameters, extra),
                   [&] { return REAL(cuLaunchKernelEx)(config, f, parameters, extra); });
 }
 CUresult cuGraphLaunch(CUgraphExec graph, CUstream stream) {
@@ -234,64 +232,22 @@ CUresult cuGraphLaunch(CUgraphExec graph, CUstream stream) {
   return REAL(cuGraphLaunch)(graph, stream);
 }
 
-// By their names for one default stream a thread.
-decltype(cuMemAllocAsync) cuMemAllocAsync_ptsz;
-decltype(cuMemAllocFromPoolAsync) cuMemAllocFromPoolAsync_ptsz;
-decltype(cuMemFreeAsync) cuMemFreeAsync_ptsz;
-decltype(cuLaunchKernel) cuLaunchKernel_ptsz;
-decltype(cuLaunchCooperativeKernel) cuLaunchCooperativeKernel_ptsz;
-decltype(cuLaunchKernelEx) cuLaunchKernelEx_ptsz;
-decltype(cuGraphLaunch) cuGraphLaunch_ptsz;
-
-CUresult cuMemAllocAsync_ptsz(CUdeviceptr* out, size_t bytes, CUstream stream) {
-  return allocated(REAL(cuMemAllocAsync_ptsz)(out, bytes, stream), out, bytes, "device");
-}
-CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* out, size_t bytes, CUmemoryPool pool, CUstream stream) {
-  return allocated(REAL(cuMemAllocFromPoolAsync_ptsz)(out, bytes, pool, stream), out, bytes, "device");
-}
-CUresult cuMemFreeAsync_ptsz(CUdeviceptr at, CUstream stream) {
-  return REAL(cuMemFreeAsync_ptsz)(freed(at), stream);
-}
-CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                             unsigned bz, unsigned shared, CUstream stream, void** parameters, void** extra) {
-  return launched(asked_of(f, {gx, gy, gz}, {bx, by, bz}, shared, of_thread(stream), parameters, extra), [&] {
-    return REAL(cuLaunchKernel_ptsz)(f, gx, gy, gz, bx, by, bz, shared, stream, parameters, extra);
-  });
-}
-CUresult cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                                        unsigned by, unsigned bz, unsigned shared, CUstream stream,
-                                        void** parameters) {
-  GpuLaunch asked = asked_of(f, {gx, gy, gz}, {bx, by, bz}, shared, of_thread(stream), parameters, nullptr);
-  asked.shape.cooperative = true;
-  return launched(asked, [&] {
-    return REAL(cuLaunchCooperativeKernel_ptsz)(f, gx, gy, gz, bx, by, bz, shared, stream, parameters);
-  });
-}
-CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfunction f, void** parameters, void** extra) {
-  if (config == nullptr) return REAL(cuLaunchKernelEx_ptsz)(config, f, parameters, extra);
-  return launched(asked_of(*config, f, true, parameters, extra),
-                  [&] { return REAL(cuLaunchKernelEx_ptsz)(config, f, parameters, extra); });
-}
-CUresult cuGraphLaunch_ptsz(CUgraphExec graph, CUstream stream) {
-  keeper().pass_over(kGraphs);
-  return REAL(cuGraphLaunch_ptsz)(graph, stream);
-}
-
 }  // extern "C"
 
 namespace {
 
-// Those above by their symbols.
+// Those above by their symbols, and as what the names with _ptsz do.
 struct Ours {
   std::string_view symbol;
   void* function;
+  void* by_thread = nullptr;
 };
 #define OURS(f) \
   { BITWELL_NAME(f), reinterpret_cast<void*>(&f) }
+#define OURS_OF_STREAMS(f) \
+  { BITWELL_NAME(f), reinterpret_cast<void*>(&f), reinterpret_cast<void*>(&driver::ByThread<&f>::call) }
 
-// The function that a program gets for one of the driver's: ours where we look at it. `wanted`: of which
-// CUDA.
-void* instead(std::string_view name, int wanted, bool per_thread, void* real) {
+const Ours* ours(std::string_view symbol) {
   static const Ours all[] = {OURS(cuModuleLoad),
                              OURS(cuModuleLoadData),
                              OURS(cuModuleLoadDataEx),
@@ -305,10 +261,10 @@ void* instead(std::string_view name, int wanted, bool per_thread, void* real) {
                              OURS(cuMemAlloc),
                              OURS(cuMemAllocPitch),
                              OURS(cuMemAllocManaged),
-                             OURS(cuMemAllocAsync),
-                             OURS(cuMemAllocFromPoolAsync),
+                             OURS_OF_STREAMS(cuMemAllocAsync),
+                             OURS_OF_STREAMS(cuMemAllocFromPoolAsync),
                              OURS(cuMemFree),
-                             OURS(cuMemFreeAsync),
+                             OURS_OF_STREAMS(cuMemFreeAsync),
                              OURS(cuMemMap),
                              OURS(cuMemUnmap),
                              OURS(cuMemAllocHost),
@@ -318,35 +274,39 @@ void* instead(std::string_view name, int wanted, bool per_thread, void* real) {
                              OURS(cuMemHostUnregister),
                              OURS(cuCtxDestroy),
                              OURS(cuDevicePrimaryCtxReset),
-                             OURS(cuLaunchKernel),
-                             OURS(cuLaunchCooperativeKernel),
-                             OURS(cuLaunchKernelEx),
-                             OURS(cuGraphLaunch),
-                             OURS(cuMemAllocAsync_ptsz),
-                             OURS(cuMemAllocFromPoolAsync_ptsz),
-                             OURS(cuMemFreeAsync_ptsz),
-                             OURS(cuLaunchKernel_ptsz),
-                             OURS(cuLaunchCooperativeKernel_ptsz),
-                             OURS(cuLaunchKernelEx_ptsz),
-                             OURS(cuGraphLaunch_ptsz),
+                             OURS_OF_STREAMS(cuLaunchKernel),
+                             OURS_OF_STREAMS(cuLaunchCooperativeKernel),
+                             OURS_OF_STREAMS(cuLaunchKernelEx),
+                             OURS_OF_STREAMS(cuGraphLaunch),
                              OURS(cuGetProcAddress)};
+  const auto* const at =
+      std::find_if(std::begin(all), std::end(all), [&](const Ours& o) { return o.symbol == symbol; });
+  return at == std::end(all) ? nullptr : at;
+}
+
+// The function that a program gets for one of the driver's: ours where we look at it. `wanted`: of which
+// CUDA.
+void* instead(std::string_view name, int wanted, bool by_thread, void* real) {
   const Row* best = nullptr;
   for (const Row& row : kRows)
     if (row.name == name && row.since <= wanted) best = &row;
   if (best == nullptr) return real;
-  const std::string symbol = best->symbol;
-  const auto ours = [&](const std::string& wanted_symbol) -> void* {
-    const auto* const at = std::find_if(std::begin(all), std::end(all),
-                                        [&](const Ours& o) { return o.symbol == wanted_symbol; });
-    return at == std::end(all) ? nullptr : at->function;
-  };
-  if (per_thread)
-    if (void* const out = ours(symbol + "_ptsz"); out != nullptr) return out;
-  void* const out = ours(symbol);
-  return out == nullptr ? real : out;
+  const Ours* const found = ours(best->symbol);
+  if (found == nullptr) return real;
+  return by_thread && found->by_thread != nullptr ? found->by_thread : found->function;
 }
 
 }  // namespace
+
+namespace bitwell::driver {
+
+void* looked_at_by_thread(std::string_view symbol) {
+  if (!symbol.ends_with("_ptsz")) return nullptr;
+  const Ours* const found = ours(symbol.substr(0, symbol.size() - 5));
+  return found == nullptr ? nullptr : found->by_thread;
+}
+
+}  // namespace bitwell::driver
 
 extern "C" {
 
@@ -355,6 +315,14 @@ CUresult cuGetProcAddress(const char* name, void** out, int version, cuuint64_t 
   const CUresult result = REAL(cuGetProcAddress)(name, out, version, flags, found);
   if (result == CUDA_SUCCESS && out != nullptr && *out != nullptr)
     *out = instead(name, version, (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0, *out);
+  return result;
+}
+decltype(cuGetProcAddress_v2) cuGetProcAddress_v2_ptsz;
+CUresult cuGetProcAddress_v2_ptsz(const char* name, void** out, int version, cuuint64_t flags,
+                                  CUdriverProcAddressQueryResult* found) {
+  const CUresult result = REAL(cuGetProcAddress_v2_ptsz)(name, out, version, flags, found);
+  if (result == CUDA_SUCCESS && out != nullptr && *out != nullptr)
+    *out = instead(name, version, (flags & CU_GET_PROC_ADDRESS_LEGACY_STREAM) == 0, *out);
   return result;
 }
 #undef cuGetProcAddress

@@ -63,7 +63,10 @@ __attribute__((constructor)) void find_all() {
     say(std::string("the driver cannot be loaded: ") + dlerror());
     _exit(kUnusable);
   }
-  for (const To& to : kAll) *to.at = real_symbol(to.name);
+  for (const To& to : kAll) {
+    void* const ours = looked_at_by_thread(to.name);
+    *to.at = ours == nullptr ? real_symbol(to.name) : ours;
+  }
 }
 
 }  // namespace

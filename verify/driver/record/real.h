@@ -1,11 +1,14 @@
 // The machine's own driver, behind a libcuda.so.1 that looks on.
 #pragma once
+#include <string_view>
 
 namespace bitwell::driver {
 
 // Its function of that symbol; one that gives CUDA_ERROR_NOT_SUPPORTED where it has none.
 void* real_symbol(const char* symbol);
 bool has_real(const char* symbol);
+// What a program gets for a name with _ptsz whose other is looked at; nullptr for all else.
+void* looked_at_by_thread(std::string_view symbol);
 
 }  // namespace bitwell::driver
 

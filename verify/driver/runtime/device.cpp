@@ -24,6 +24,17 @@ void need_device(int device) {
   if (device != 0) throw Refused(CUDA_ERROR_INVALID_DEVICE, "there is one device, 0");
 }
 
+cudaError_t look_up(const char* name, void** out, unsigned version, bool by_thread,
+                    cudaDriverEntryPointQueryResult* found) {
+  if (name == nullptr || out == nullptr) return keep(CUDA_ERROR_INVALID_VALUE);
+  *out = entry_point(name, static_cast<int>(version), by_thread);
+  if (found != nullptr)
+    *found = *out != nullptr                                    ? cudaDriverEntryPointSuccess
+             : entry_point(name, 1 << 30, by_thread) != nullptr ? cudaDriverEntryPointVersionNotSufficent
+                                                                : cudaDriverEntryPointSymbolNotFound;
+  return *out == nullptr ? cudaErrorSymbolNotFound : cudaSuccess;
+}
+
 }  // namespace
 
 namespace bitwell::driver {
@@ -168,14 +179,14 @@ cudaError_t cudaProfilerStop() { return cudaSuccess; }
 
 // Programs look up what they may never call.
 cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** out, unsigned version,
-                                             unsigned long long, cudaDriverEntryPointQueryResult* found) {
-  if (name == nullptr || out == nullptr) return keep(CUDA_ERROR_INVALID_VALUE);
-  *out = entry_point(name, static_cast<int>(version));
-  if (found != nullptr)
-    *found = *out != nullptr                         ? cudaDriverEntryPointSuccess
-             : entry_point(name, 1 << 30) != nullptr ? cudaDriverEntryPointVersionNotSufficent
-                                                     : cudaDriverEntryPointSymbolNotFound;
-  return *out == nullptr ? cudaErrorSymbolNotFound : cudaSuccess;
+                                             unsigned long long flags,
+                                             cudaDriverEntryPointQueryResult* found) {
+  return look_up(name, out, version, (flags & cudaEnablePerThreadDefaultStream) != 0, found);
+}
+cudaError_t cudaGetDriverEntryPointByVersion_ptsz(const char* name, void** out, unsigned version,
+                                                  unsigned long long flags,
+                                                  cudaDriverEntryPointQueryResult* found) {
+  return look_up(name, out, version, (flags & cudaEnableLegacyStream) == 0, found);
 }
 
 }  // extern "C"

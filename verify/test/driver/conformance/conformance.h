@@ -73,6 +73,7 @@ void modules(Device& d);
 void attributes(const Device& d);
 void launches(const Device& d);
 void streams();
+void by_thread(const Device& d);
 void graphs(const Device& d);
 void entry_points();
 void printing(const Device& d);

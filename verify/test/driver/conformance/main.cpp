@@ -38,6 +38,7 @@ int main(int words, char** word) {
   attributes(d);
   launches(d);
   streams();
+  by_thread(d);
   graphs(d);
   entry_points();
   printing(d);
