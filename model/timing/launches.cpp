@@ -28,6 +28,34 @@ double whole(const TimedLaunch& l) {
   return ends.back() + (rounded - run) * slope;
 }
 
+// What a row holds at an instruction, where that is a constant, or the last before it that makes the row
+// moves one there; else 0.
+uint64_t constant(const isa::Function& f, size_t at, uint32_t row) {
+  const auto of = [&](uint32_t r) -> uint64_t {
+    for (const isa::ConstantRow& c : f.constants)
+      if (c.row == r) return c.value;
+    return 0;
+  };
+  while (at > 0) {
+    const isa::Op& op = f.code[--at];
+    if (op.d != row && op.d2 != row) continue;
+    return f.lines[static_cast<size_t>(op.line)].text.rfind("mov", 0) == 0 ? of(op.a) : 0;
+  }
+  return of(row);
+}
+
+// So many CTAs have columns of tensor memory at once; others wait for theirs, behind which they have all to
+// do.
+uint64_t ctas_by_tensor_memory(const isa::Program& program) {
+  uint64_t columns = 0;
+  for (const isa::Function& f : program.functions)
+    for (size_t i = 0; i < f.code.size(); ++i)
+      if (f.lines[static_cast<size_t>(f.code[i].line)].text.rfind("tcgen05.alloc", 0) == 0)
+        columns = std::max(columns, constant(f, i, f.code[i].b));
+  constexpr uint64_t kColumns = 512;
+  return columns == 0 ? UINT64_MAX : std::max<uint64_t>(1, kColumns / columns);
+}
+
 }  // namespace
 
 Launches::Launches(const Device& device, uint32_t most, std::vector<FromDram> from_dram)
@@ -57,7 +85,8 @@ uint64_t Launches::begins(const run::Grid& grid) {
   Extent& e = l.extent;
   e.active_sms = l.groups * l.cluster_size;
   e.residents =
-      static_cast<uint32_t>(std::min<uint64_t>(held.ctas_per_sm, (held.all + l.groups - 1) / l.groups));
+      static_cast<uint32_t>(std::min({uint64_t{held.ctas_per_sm}, (held.all + l.groups - 1) / l.groups,
+                                      ctas_by_tensor_memory(grid.program)}));
   const machine::Arch& arch = machine::arch(grid.program.sm);
   const uint64_t shared = e.residents * run::allocated_shared(grid.program.sm, grid.program.dynamic_shared +
                                                                                    grid.shape.dynamic_shared);

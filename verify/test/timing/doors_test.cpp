@@ -6,9 +6,11 @@
 #include <set>
 
 #include "experiments/study/stages.h"
+#include "kernels/grouped/launch.h"
 #include "kernels/svdquant/launch.h"
 #include "model/timing/h200.h"
 #include "model/timing/loops.h"
+#include "verify/suite/kernels/grouped.h"
 #include "verify/suite/kernels/svdquant.h"
 #include "verify/verdict/time.h"
 
@@ -185,6 +187,18 @@ TEST(Doors, AWarpThatReadsAccumulatorsIsNamed) {
   EXPECT_TRUE(roles.contains(Role::reads));
   EXPECT_FALSE(roles.contains(Role::both));
   for (const int line : lines_with(*t.program, "tcgen05.ld")) EXPECT_TRUE(t.epilogue.contains(line)) << line;
+}
+
+// By shared memory four of 500 CTAs would be at once on a multiprocessor, of which each takes 256 of 512
+// columns of tensor memory.
+TEST(Doors, ColumnsOfTensorMemoryLimitWhatIsResident) {
+  const suite::GroupedProblem problem({{128}, {64000}, {64}, suite::OperandData::zeros, 1, 2, false});
+  const launch::Launch l =
+      problem.launch(::grouped::variant("grouped_warps_1"), {BITWELL_KERNELS, "sm_100a"}, problem.metadata());
+  session::TimeQuestion q = session::time_question(l);
+  q.device = "b200";
+  q.most = 1;
+  EXPECT_EQ(session::time_of(q).launches.at(0).launch.extent.residents, 2U);
 }
 
 // What the way back to the end says of a svdquant kernel of 4 tiles, by one pair of CTAs that has all of L2.
