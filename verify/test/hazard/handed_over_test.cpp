@@ -114,6 +114,17 @@ TEST(HandedOver, AWordThatWasReplacedIsForgotten) {
   EXPECT_EQ(first.store(2, 7, 4, kLocal, 4), "");
 }
 
+// A store right behind a word leaves it, also where that is the first of all.
+TEST(HandedOver, AStoreBehindAWordLeavesIt) {
+  for (const uint64_t word : {uint64_t{0}, uint64_t{1}, uint64_t{8}, kWord}) {
+    Handed h(kThrough);
+    h.store(0, 7, 3, word);
+    h.at(1000, machine::AccessKind::write, 8, 0, word + 8, 4);
+    h.load(1, 7, 4, word);
+    EXPECT_EQ(h.store(2, 7, 4, kLocal, 4), "7.3 at 0 mine") << word;
+  }
+}
+
 // Both words of a vector, each its own.
 TEST(HandedOver, WordsOfAVectorStandBehindEachOther) {
   Handed h(
@@ -173,9 +184,9 @@ TEST(HandedOver, OfTwoWordsNeitherMayBeItsOwn) {
       "st.global.u64 [%a2], %a0;\nld.global.u64 %a3, [%a2];\nld.global.u64 %a4, [%a2+8];\nselp.b64 %a5, %a3, "
       "%a4, "
       "%q0;\nst.u32 [%a5], 1;";
-  const auto found = [&](UnitId second, uint32_t lane) {
+  const auto found = [&](UnitId second, uint32_t lane, bool first = true) {
     Handed h(".reg .pred %q<2>; " + two);
-    h.store(0, 7, 3, kWord);
+    if (first) h.store(0, 7, 3, kWord);
     if (second != 0) h.store(0, second, lane, kWord + 8);
     h.load(1, 7, 9, kWord);
     h.load(2, 7, 9, kWord + 8);
@@ -185,6 +196,8 @@ TEST(HandedOver, OfTwoWordsNeitherMayBeItsOwn) {
   EXPECT_NE(found(7, 4), "");
   EXPECT_NE(found(8, 3), "");
   EXPECT_EQ(found(7, 9), "");
+  EXPECT_EQ(found(8, 3, false), "8.3 at 0 mine");
+  EXPECT_EQ(found(7, 9, false), "");
   EXPECT_EQ(found(0, 0), "7.3 at 0 mine");  // the other word is no address
 }
 
