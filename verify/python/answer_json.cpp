@@ -5,6 +5,7 @@
 
 #include "model/isa/form/variable.h"
 #include "verify/launch/file/names.h"
+#include "verify/session/fault.h"
 #include "verify/session/findings.h"
 #include "verify/session/words.h"
 
@@ -25,23 +26,25 @@ json place_of(const machine::Place& p) {
           {"thread", p.has_thread ? json(p.thread) : json()}};
 }
 
+// As every front door has it, with places as objects, and what is not known as null.
 json fault_of(const machine::Fault& f) {
+  const json facts = session::fault_facts(f);
   json out = place_of(f.place);
   if (!f.placed) out["cta"] = nullptr;
-  out["text"] = launch::as_written(f.what());
+  out["text"] = facts["message"];
   out["access"] = nullptr;
-  if (f.access)
-    out["access"] = {{"kind", f.access->kind},
-                     {"space", f.access->space},
-                     {"address", f.access->address},
-                     {"bytes", f.access->bytes},
-                     {"object", launch::as_written(f.access->object)}};
+  if (facts.contains("access")) {
+    out["access"] = facts["access"];
+    out["access"]["object"] = facts["access"].value("buffer", "");
+    out["access"].erase("buffer");
+  }
   out["waiters"] = json::array();
-  for (const machine::Fault::Waiter& w : f.waiters) {
-    json one = place_of(w.place);
-    one["instruction"] = w.instruction;
-    one["threads"] = w.threads;
-    one["on"] = w.on;
+  for (size_t i = 0; i < f.waiters.size(); ++i) {
+    const json& of = facts["waiters"][i];
+    json one = place_of(f.waiters[i].place);
+    one["instruction"] = of["instruction"];
+    one["threads"] = of["threads"];
+    one["on"] = of["waits"];
     out["waiters"].push_back(std::move(one));
   }
   return out;
