@@ -13,9 +13,10 @@ namespace {
 // Warp instructions after which other threads are called, and nanoseconds of processor time, whatever comes
 // first: to start one takes some twenty microseconds. An instruction may be a copy or a matrix product.
 constexpr uint64_t kShort = uint64_t{1} << 16, kShortTime = 2'000'000;
-// A round has so many times the clusters of the one before: the first ones show soon whether it goes at all,
-// the later ones end seldom, as then some threads have nothing to do.
-constexpr size_t kGrowth = 4, kMostClusters = size_t{1} << 16;
+// Clusters of the first round for each thread, and how many times as many the next one has: when a round ends
+// some threads have nothing to do. Whether it goes at all shows when each thread has ended one, which all
+// stop for.
+constexpr size_t kFirst = 16, kGrowth = 16, kMostClusters = size_t{1} << 16;
 // Clusters that follow each other write to the same pages, of which each thread keeps its own account: one
 // takes some together, as far as all have enough to do.
 constexpr size_t kPieces = 8, kMostTogether = 32;
@@ -199,6 +200,9 @@ void SideBySide::look_if_all_stand() {
   if (!looking_ || stand_ != at_work_) return;
   if (!given_up_) met_ = machine::Claims::meeting(claims_, before_, apart_ != nullptr);
   if (met_.region != nullptr) given_up_ = true;
+  // What has run to its end shows what is only read; what has just begun does not.
+  if (learns_ && apart_ == nullptr && !given_up_ && round_.begin == 0 && ended_ >= threads_)
+    machine::Claims::learn(claims_, before_);
   stand_ = 0;
   ++looks_;
   looking_ = false;
@@ -274,7 +278,8 @@ void SideBySide::work(Worker& worker) {
       if (first >= round_.end) return;
       for (size_t i = first; i < std::min(first + round_.piece, round_.end); ++i) {
         if (const std::string why = run_cluster(worker, i); !why.empty()) return give_up(why);
-        ++ended_;
+        // Once: each thread has ended about one.
+        if (++ended_ == threads_ && round_.begin == 0) looking_ = true;
         if (worker.own) tell_progress(0);
       }
     }
@@ -322,6 +327,7 @@ bool SideBySide::run_round(Round round) {
   if (!meeting.only_read || apart_ != nullptr) return false;
   // Not known to the byte: once more, with a closer look at that region.
   before_.set_only_read(meeting.region->number, false);
+  learns_ = false;
   machine::Claims::put_back(claims_, before_);
   lock.unlock();
   return run_round(round);
@@ -377,7 +383,7 @@ RunResult SideBySide::run() {
   const size_t all = grid_.ctas() / ctas_;
   size_t done = 0;
   if (apart_ != nullptr) apart_->begin();
-  for (size_t size = apart_ == nullptr ? threads_ : kFirstApart; done < all;) {
+  for (size_t size = apart_ == nullptr ? kFirst * threads_ : kFirstApart; done < all;) {
     const size_t end = all - done <= size ? all : done + size;
     const Round round{done, end, std::clamp<size_t>((end - done) / (kPieces * threads_), 1, kMostTogether)};
     if (!run_round(round)) {
@@ -386,7 +392,7 @@ RunResult SideBySide::run() {
       if (apart_ != nullptr) done = 0;
       break;
     }
-    if (round.begin == 0) machine::Claims::learn(claims_, before_);
+    if (round.begin == 0 && learns_) machine::Claims::learn(claims_, before_);
     if (apart_ == nullptr || end == all) keep(result);
     size = next_size(round);
     if (apart_ == nullptr) before_.forget();

@@ -108,6 +108,7 @@ class SideBySide {
   std::condition_variable changed_;
   std::string why_;                  // they gave up
   machine::Claims::Meeting met_;     // that was seen while they ran
+  bool learns_ = true;               // from the launch's first clusters, which regions are only read
   std::exception_ptr thrown_;        // by the launch's progress
   uint64_t rounds_ = 0, looks_ = 0;  // begun; over
   size_t at_work_ = 0, stand_ = 0;   // threads; those of them that have stopped to look
