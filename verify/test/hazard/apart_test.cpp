@@ -133,5 +133,164 @@ TEST(Apart, BugsOfTheCatalogue) {
   EXPECT_GE(found_apart, 120 / kEvery);
 }
 
+constexpr uint32_t kCtas = 96;
+
+// Two warps a CTA; %r0 is its number, %p0 holds in warp 0, %a0 is the buffer and %a1 the CTA's word there.
+launch::Launch launch_of(const std::string& body, size_t words = kCtas + 1) {
+  launch::Launch out;
+  out.module = test::module_of(
+      ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 words)\n{\n"
+      ".reg .b32 %r<8>;\n.reg .b64 %a<4>;\n.reg .pred %p<8>;\n.shared .align 8 .b8 word[8];\n"
+      "ld.param.u64 %a0, [words];\nmov.u32 %r0, %ctaid.x;\nmul.wide.u32 %a1, %r0, 4;\n"
+      "add.u64 %a1, %a0, %a1;\nmov.u32 %r1, %tid.x;\nsetp.lt.u32 %p0, %r1, 32;\nmov.u32 %r2, 0;\n"
+      "count: add.u32 %r2, %r2, 1;\nsetp.lt.u32 %p1, %r2, 2000;\n@%p1 bra count;\n" +
+      body + "ret;\n}\n");
+  out.ptx = "k.ptx";
+  out.entry = "k";
+  out.shape.grid = {kCtas, 1, 1};
+  out.shape.block = {64, 1, 1};
+  out.add_buffer({"words", std::vector<std::byte>(4 * words), true, false, true});
+  return out;
+}
+
+// The answer on so many threads is that on one, and finds what is found in order; returns the last.
+session::Answer same_on_all(const launch::Launch& launch) {
+  const End in_order = ended(launch, false, 0);
+  for (const unsigned threads : {1U, 7U}) EXPECT_EQ(ended(launch, false, threads).found, in_order.found);
+  session::Question question{launch};
+  question.races = true;
+  session::Answer one = session::ask(question);
+  EXPECT_EQ(one.result.host.clusters, 0U);
+  const std::string words = session::describe(one);
+  for (const unsigned threads : {2U, 7U, 16U}) {
+    question.options.threads = threads;
+    session::Answer more = session::ask(question);
+    EXPECT_EQ(session::describe(more), words) << threads << " threads";
+    EXPECT_EQ(more.holds(), one.holds());
+    EXPECT_EQ(more.cost.shadow, one.cost.shadow);
+    EXPECT_EQ(more.cost.touched, one.cost.touched);
+    EXPECT_EQ(more.findings.size(), one.findings.size());
+    for (size_t i = 0; i < std::min(more.findings.size(), one.findings.size()); ++i)
+      EXPECT_EQ(text_of(more.findings[i].found.finding), text_of(one.findings[i].found.finding));
+    if (threads == 16) return more;
+  }
+  return one;
+}
+
+// One in every CTA, and one from CTA 40 on, which takes longer than those behind it.
+TEST(Apart, RacesInClustersOfTheirOwn) {
+  const session::Answer answer = same_on_all(
+      launch_of("@%p0 st.shared.u32 [word], %r0;\n@!%p0 ld.shared.u32 %r3, [word];\n"
+                "setp.lt.u32 %p2, %r0, 40;\n@%p2 bra end;\nsetp.ne.u32 %p3, %r0, 40;\n@%p3 bra soon;\n"
+                "mov.u32 %r2, 0;\nlate: add.u32 %r2, %r2, 1;\nsetp.lt.u32 %p1, %r2, 200000;\n@%p1 bra late;\n"
+                "soon: @%p0 st.shared.u32 [word+4], %r0;\n@!%p0 ld.shared.u32 %r4, [word+4];\n"
+                "end: @%p0 st.global.u32 [%a1], %r0;\n"));
+  EXPECT_EQ(answer.result.host.clusters, kCtas) << answer.result.host.why_not_all;
+  std::vector<const Finding*> races;
+  for (const session::Weighed& w : answer.findings)
+    if (w.found.finding.kind == Kind::race && !machine::is_global(w.found.finding.address))
+      races.push_back(&w.found.finding);
+  ASSERT_EQ(races.size(), 2U) << session::describe(answer);
+  EXPECT_EQ(races[0]->count, kCtas);
+  EXPECT_EQ(races[0]->later.cta, (std::array<uint32_t, 3>{0, 0, 0}));
+  EXPECT_EQ(races[1]->count, kCtas - 40);
+  EXPECT_EQ(races[1]->later.cta, (std::array<uint32_t, 3>{40, 0, 0}));
+}
+
+// Each leaves its number in its own word and in the next one's.
+TEST(Apart, RacesBetweenClusters) {
+  const session::Answer answer =
+      same_on_all(launch_of("@%p0 st.global.u32 [%a1], %r0;\n@%p0 st.global.u32 [%a1+4], %r0;\n"));
+  EXPECT_EQ(answer.result.host.clusters, 0U);
+  EXPECT_EQ(answer.result.host.why_not_all, "clusters share bytes of 'words' that one of them changes");
+  ASSERT_EQ(answer.findings.size(), 1U) << session::describe(answer);
+  EXPECT_EQ(answer.findings[0].found.finding.count, kCtas - 1);
+  EXPECT_EQ(answer.findings[0].found.finding.earlier.cta, (std::array<uint32_t, 3>{0, 0, 0}));
+  EXPECT_EQ(answer.findings[0].found.finding.later.cta, (std::array<uint32_t, 3>{1, 0, 0}));
+}
+
+// Of the last two alone: all before them have been checked apart by then.
+TEST(Apart, ARaceBetweenTheLastClusters) {
+  const session::Answer answer =
+      same_on_all(launch_of("@%p0 st.global.u32 [%a1], %r0;\nsetp.eq.and.u32 %p2, %r0, 94, %p0;\n"
+                            "@%p2 st.global.u32 [%a1+4], %r0;\n"));
+  EXPECT_EQ(answer.result.host.clusters, 0U);
+  ASSERT_EQ(answer.findings.size(), 1U) << session::describe(answer);
+  EXPECT_EQ(answer.findings[0].found.finding.count, 1U);
+  EXPECT_FALSE(answer.holds());
+}
+
+// CTA 0 reaches single words, the others 16 bytes at once of the same 256: one check counts words.
+TEST(Apart, RacesInGlobalMemoryOfTheirOwn) {
+  const session::Answer answer =
+      same_on_all(launch_of("mul.wide.u32 %a2, %r0, 16;\nadd.u64 %a2, %a0, %a2;\nsetp.eq.u32 %p2, %r0, 0;\n"
+                            "@%p2 bra words;\n@%p0 st.global.v4.u32 [%a2], {%r0, %r0, %r0, %r0};\n"
+                            "@!%p0 ld.global.v4.u32 {%r3, %r4, %r5, %r6}, [%a2];\nbra end;\n"
+                            "words: @%p0 st.global.u32 [%a2], %r0;\nend:\n",
+                            4 * kCtas));
+  EXPECT_EQ(answer.result.host.clusters, 0U);
+  EXPECT_EQ(answer.result.host.why_not_all, "there is a finding in global memory");
+  ASSERT_EQ(answer.findings.size(), 1U) << session::describe(answer);
+  EXPECT_EQ(answer.findings[0].found.finding.count, 4 * 15 + kCtas - 16);
+}
+
+// Of registers of a wgmma under way a launch is told of the first instruction that reaches them: where
+// clusters have different ones, one check has to see which that is.
+TEST(Apart, OneOfSeveralWaysToAWgmma) {
+  const auto found = [](Kind kind, int mma, int line) {
+    Checker::OfCluster out;
+    Finding& f = out.findings.emplace_back();
+    f.kind = kind;
+    f.earlier.site.ptx_line = mma;
+    f.later.site.ptx_line = line;
+    return out;
+  };
+  Separate all;
+  EXPECT_EQ(all.why_not(found(Kind::mma_registers, 10, 11)), "");
+  EXPECT_EQ(all.why_not(found(Kind::mma_registers, 10, 11)), "");
+  EXPECT_EQ(all.why_not(found(Kind::mma_registers, 20, 12)), "");
+  EXPECT_EQ(all.why_not(found(Kind::mma_fragments, 10, 12)), "");
+  EXPECT_EQ(all.why_not(found(Kind::race, 10, 12)), "");
+  EXPECT_NE(all.why_not(found(Kind::mma_registers, 10, 12)), "");
+  EXPECT_NE(all.why_not(found(Kind::mma_fragments, 10, 11)), "");
+}
+
+// What one check refuses, or keeps less of, is left to it.
+TEST(Apart, AsMuchAsOneCheckHasRoomFor) {
+  Separate all;
+  Checker::OfCluster cluster;
+  cluster.records = Records::kMost / 4;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(all.why_not(cluster), "");
+  EXPECT_NE(all.why_not(cluster), "");
+  Separate others;
+  cluster.records = 1;
+  cluster.findings.resize(1);
+  cluster.findings[0].kind = Kind::race;
+  cluster.findings[0].met.resize(FindingList::kMostMet / 2);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(others.why_not(cluster), "");
+  EXPECT_NE(others.why_not(cluster), "");
+}
+
+// Additions to one word are no race, and hand on what each knows.
+TEST(Apart, AdditionsToOneWord) {
+  const session::Answer answer =
+      same_on_all(launch_of("@%p0 red.global.add.u32 [%a0], 1;\n@%p0 st.global.u32 [%a1+4], %r0;\n"));
+  EXPECT_EQ(answer.result.host.clusters, 0U);
+  EXPECT_TRUE(answer.findings.empty()) << session::describe(answer);
+}
+
+// What is printed and noted comes once, also where clusters are checked again, in order.
+TEST(Apart, NotesComeOnce) {
+  for (const char* next : {"", "@%p0 st.global.u32 [%a1+4], %r0;\n"}) {
+    const session::Answer answer =
+        same_on_all(launch_of("mov.u32 %r5, word;\n@%p0 mbarrier.init.shared.b64 [%r5], 1;\n"
+                              "@%p0 st.global.u32 [%a1], %r0;\n" +
+                              std::string(next)));
+    EXPECT_EQ(answer.result.host.clusters, *next == 0 ? kCtas : 0U) << answer.result.host.why_not_all;
+    ASSERT_EQ(answer.result.notes.size(), 1U) << session::describe(answer);
+    EXPECT_EQ(answer.result.notes[0].times, 31 * kCtas);
+  }
+}
+
 }  // namespace
 }  // namespace bitwell::hazard
