@@ -199,6 +199,36 @@ def gemm_speed(rows):
     save(figure, "gemm_speed.png")
 
 
+def stages(rows):
+    shapes = list(dict.fromkeys((r["m"], r["n"], r["k"]) for r in rows))
+    tiles = list(dict.fromkeys((r["tile_m"], r["tile_n"]) for r in rows))
+    figure, grid = plt.subplots(1, len(shapes), figsize=(12, 4.4))
+    for axes, (m, n, k) in zip(grid, shapes):
+        here = select(rows, m=m, n=n, k=k)
+        for colour, (tile_m, tile_n) in zip(COLOURS, tiles):
+            line = sorted(select(here, tile_m=tile_m, tile_n=tile_n), key=lambda r: r["stages"])
+            axes.plot([r["shared_bytes"] / 1024 for r in line], [r["modelled_us"] for r in line], color=colour,
+                      marker=".", linewidth=1, label=f"{tile_m:.0f} x {tile_n:.0f}")
+        front = sorted((r for r in here if r["front"] == 1), key=lambda r: r["shared_bytes"])
+        axes.plot([r["shared_bytes"] / 1024 for r in front], [r["modelled_us"] for r in front], color="#777777",
+                  linestyle="--", linewidth=3, alpha=0.5, zorder=0, label="no other beats it in both")
+        best = max(here, key=lambda r: r["fastest_in_draws"])
+        axes.annotate(f"{best['tile_m']:.0f} x {best['tile_n']:.0f}, {best['stages']:.0f} stages:\nfastest in "
+                      f"{best['fastest_in_draws']:.0f} of {best['draws']:.0f} draws",
+                      (best["shared_bytes"] / 1024, best["modelled_us"]), xytext=(0.5, 0.92), textcoords="axes fraction",
+                      arrowprops={"arrowstyle": "->", "color": "#777777"}, fontsize=8)
+        axes.set_yscale("log")
+        times = [t for t in (12, 15, 20, 30, 40, 60, 80, 120, 150, 200, 300)
+                 if min(r["modelled_us"] for r in here) < t < max(r["modelled_us"] for r in here)]
+        axes.set_yticks(times, [f"{t}" for t in times])
+        axes.set_yticks([], minor=True)
+        axes.set_title(f"{m:.0f} x {n:.0f} x {k:.0f}")
+        axes.set_xlabel("shared memory of a CTA, KiB; a dot a stage")
+    grid[0].set_ylabel("modelled us on an H200")
+    grid[-1].legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5), title="tile")
+    save(figure, "stages.png")
+
+
 def main():
     accumulate = read("accumulate.csv")
     error_against_k(accumulate)
@@ -209,6 +239,7 @@ def main():
     gemm_map(read("gemm_map.csv"))
     gemv_speed(read("gemv_speed.csv"))
     gemm_speed(read("gemm_speed.csv"))
+    stages(read("stages.csv"))
 
 
 if __name__ == "__main__":
