@@ -9,7 +9,7 @@ first main one. One of its LoRA stages is two of ours, which have 64 elements of
 
 Prints what was published, what the model says, and what the end waited for; then its five shapes before and after the
 mend, with what the launches through Python cost. --all: every CTA of the first table is run, so that it is known which
-copies are the first of their bytes (two minutes each; else a second)."""
+copies are the first of their bytes (a minute each; else a second)."""
 import json
 import pathlib
 import shutil
