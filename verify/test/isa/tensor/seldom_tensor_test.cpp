@@ -1,0 +1,129 @@
+// Operands of tcgen05 instructions as kernels seldom write them: A of four bits in tensor memory, a predicate
+// turned round, lanes that are none.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <bit>
+
+#include "tensor_kernel.h"
+
+namespace bitwell::isa {
+namespace {
+
+// D = A * B [+ D], 128 by 8: A stands in columns 16 to 23 of tensor memory, 32 bytes a lane, byte k of lane i
+// being `byte(i, k)`; B is ones (e4m3); D is 1000 before.
+std::vector<float> product_with(uint32_t a_type, const std::string& predicate, uint32_t more,
+                                const std::string& byte) {
+  TensorKernel k;
+  k.shared = ".shared .align 1024 .b8 ones[512];\n";
+  k.prepare =
+      "mov.u32 %r8, ones; mad.lo.u32 %r8, %r0, 4, %r8; st.shared.u32 [%r8], 0x38383838; "
+      "fence.proxy.async.shared::cta;\n";
+  k.fill = [](uint32_t c) { return "mov.b32 %v" + std::to_string(c) + ", 0f447A0000;\n"; };
+  std::string values;
+  for (uint32_t c = 0; c < 8; ++c) {
+    const std::string v = "%v" + std::to_string(c);
+    k.issuer += "mov.u32 " + v + ", 0;\n";
+    for (uint32_t i = 0; i < 4; ++i)  // %r10: k; %r11: the byte
+      k.issuer += "mov.u32 %r10, " + std::to_string(4 * c + i) + ";\n" + byte + "shl.b32 %r11, %r11, " +
+                  std::to_string(8 * i) + "; or.b32 " + v + ", " + v + ", %r11;\n";
+    values += (c == 0 ? "" : ", ") + v;
+  }
+  k.issuer += "tcgen05.st.sync.aligned.32x32b.x8.b32 [%r1+16], {" + values +
+              "};\ntcgen05.wait::st.sync.aligned;\ntcgen05.fence::before_thread_sync;\nbar.sync 0;\n"
+              "setp.eq.u32 %p1, %r0, 0;\n";
+  const uint32_t descriptor = 1u << 4 | a_type << 7 | 1u << 17 | 8u << 24 | more;
+  k.issue =
+      "mov.u32 %r12, ones; shr.u32 %r12, %r12, 4; and.b32 %r12, %r12, 0x3FFF; cvt.u64.u32 %a4, %r12;\n"
+      "or.b64 %a4, %a4, 0x0000401000080000; mov.u32 %r13, " +
+      std::to_string(descriptor) +
+      "; add.u32 %r14, %r2, 16; setp.ne.u32 %p3, %r0, 0;\n"
+      "tcgen05.mma.cta_group::1.kind::f8f6f4 [%r2], [%r14], %a4, %r13, " +
+      predicate + ";\n";
+  const std::vector<uint32_t> cells = k.run(std::vector<std::byte>(16));
+  std::vector<float> out;
+  for (size_t i = 0; i < 128; ++i)
+    for (size_t n = 0; n < 8; ++n) out.push_back(std::bit_cast<float>(cells[kTensorKernelColumns * i + n]));
+  return out;
+}
+
+// Element k of lane i has the code (i + k) mod 16, in bits 5 to 2 of its byte (PTX ISA 9.0, 9.7.16.10.4.1,
+// packing of 4-bit elements in tensor memory).
+constexpr const char* kFourBits = "add.u32 %r11, %r0, %r10; and.b32 %r11, %r11, 15; shl.b32 %r11, %r11, 2;\n";
+
+TEST(SeldomTensor, AOfFourBitsInTensorMemory) {
+  // Of the second half without their signs: all sixteen codes twice would sum to 0.
+  const std::string halves =
+      std::string(kFourBits) + "setp.ge.u32 %p1, %r10, 16; @%p1 and.b32 %r11, %r11, 0x1C;\n";
+  const std::vector<float> d = product_with(5, "%p3", 0, halves);
+  constexpr std::array<float, 8> values{0, 0.5F, 1, 1.5F, 2, 3, 4, 6};
+  for (size_t i = 0; i < 128; ++i) {
+    float want = 0;
+    for (size_t k = 0; k < 32; ++k) {
+      const size_t code = (i + k) % 16;
+      want += code < 8 || k >= 16 ? values[code % 8] : -values[code - 8];
+    }
+    for (size_t n = 0; n < 8; ++n) ASSERT_EQ(d[8 * i + n], want) << i << " " << n;
+  }
+}
+
+// Whether D is added to is what the predicate says, or the contrary. %p3 is false, %p1 true.
+TEST(SeldomTensor, APredicateTurnedRound) {
+  const std::string ones = "mov.u32 %r11, 0x38;\n";
+  for (const auto& [predicate, want] :
+       {std::pair{"%p3", 32.0F}, {"!%p3", 1032.0F}, {"%p1", 1032.0F}, {"!%p1", 32.0F}})
+    EXPECT_EQ(product_with(0, predicate, 0, ones), std::vector<float>(1024, want)) << predicate;
+}
+
+TEST(SeldomTensor, WhatIsNoneIsNamed) {
+  const auto says = [](const auto& does) -> std::string {
+    try {
+      does();
+    } catch (const machine::Fault& e) {
+      return e.what();
+    }
+    return "held";
+  };
+  const std::string transposed = says([] { product_with(0, "%p3", 1u << 15, "mov.u32 %r11, 0x38;\n"); });
+  EXPECT_NE(transposed.find("A in tensor memory and transposed (bit 15)"), std::string::npos) << transposed;
+  const auto with = [&](const std::string& code) {
+    return says([&] {
+      TensorKernel k;
+      k.fill = [](uint32_t c) { return "mov.u32 %v" + std::to_string(c) + ", 1;\n"; };
+      k.issuer = "setp.eq.u32 %p1, %r0, 0;\n" + code;
+      k.run(std::vector<std::byte>(16));
+    });
+  };
+  const std::string load = "tcgen05.wait::ld.sync.aligned;\n";
+  EXPECT_EQ(with("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r1];\n" + load), "held");
+  const std::string none = with("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r2+0x800000];\n" + load);
+  EXPECT_NE(none.find("tcgen05.ld at lane 128 of tensor memory by warp "), std::string::npos) << none;
+  const std::string half = with("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r2+0x100000];\n" + load);
+  EXPECT_NE(half.find("tcgen05.ld at lane 16 of tensor memory by warp "), std::string::npos) << half;
+  EXPECT_EQ(with("tcgen05.ld.sync.aligned.16x64b.x1.b32 {%r10}, [%r1+0x100000];\n" + load), "held");
+  const std::string shift = with("@%p1 tcgen05.shift.cta_group::1.down [%r2+0x800000];\n");
+  EXPECT_NE(shift.find("tcgen05.shift at lane 128 of tensor memory"), std::string::npos) << shift;
+}
+
+// Two cells of 16 bits in a register are known where both are.
+TEST(SeldomTensor, APackedRegisterIsKnownWhereBothOfItsCellsAre) {
+  for (const int column : {12, 14, 15, 16}) {
+    TensorKernel k;
+    k.fill = [](uint32_t c) { return "mov.u32 %v" + std::to_string(c) + ", " + std::to_string(c) + ";\n"; };
+    // 16 columns are written, those behind are not.
+    k.issuer =
+        "setp.eq.u32 %p1, %r0, 0;\ntcgen05.ld.sync.aligned.32x32b.x1.pack::16b.b32 {%r10}, [%r1+" +
+        std::to_string(column) +
+        "];\ntcgen05.wait::ld.sync.aligned;\nsetp.eq.u32 %p1, %r10, 0; setp.eq.or.u32 %p1, %r0, 0, %p1;\n";
+    std::string said = "held";
+    try {
+      k.run(std::vector<std::byte>(16));
+    } catch (const machine::Fault& e) {
+      said = e.what();
+    }
+    EXPECT_EQ(said == "held", column < 15) << column << ": " << said;
+  }
+}
+
+}  // namespace
+}  // namespace bitwell::isa
