@@ -70,7 +70,7 @@ class SmallCopy : public machine::Agent {
   bool fills(uint64_t shared_address, uint64_t length) const override {
     if (shared_address >= high_ || shared_address + length <= low_) return false;
     return std::any_of(parts_.begin() + static_cast<std::ptrdiff_t>(next_), parts_.end(), [&](const Part& p) {
-      return !p.reduce && p.to.address < shared_address + length && shared_address < p.to.address + p.size;
+      return p.to.address < shared_address + length && shared_address < p.to.address + p.size;
     });
   }
   std::string describe() const override {
@@ -117,7 +117,7 @@ class SmallCopy : public machine::Agent {
   run::Cluster& cluster_;
   std::string what_;
   std::vector<Part> parts_;
-  uint64_t low_ = ~uint64_t{0}, high_ = 0;  // of what they fill
+  uint64_t low_ = ~uint64_t{0}, high_ = 0;  // of what they fill: reductions nothing
   run::Cta& cta_;
   int warp_;
   Order order_;

@@ -37,7 +37,7 @@ size_t vector_length(const ptx::Instruction& i) {
 
 void check_vector(const Builder& b, const Type& type, size_t n, Space space) {
   const size_t bytes = n * static_cast<size_t>(type.bits) / 8;
-  if (type.bits == 128 && (b.version() < 83 || b.sm() < 70)) throw Invalid("'.b128' needs PTX 8.3 and sm_70");
+  if (type.bits == 128 && b.version() < 83) throw Invalid("'.b128' needs PTX 8.3");
   if (n > 1 && bytes > 16 &&
       !(bytes == 32 && type.bits <= 64 && b.sm() >= 100 && b.version() >= 88 && type.bits >= 32))
     throw Invalid("a vector of " + std::to_string(bytes) + " bytes");

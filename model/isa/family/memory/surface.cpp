@@ -158,7 +158,6 @@ std::vector<uint32_t> registers(Builder& b, const Match& m, const ptx::Operand& 
     out.push_back(v.row);
   }
   if (!any) throw Invalid("'_' in all places of '" + m.name + "'");
-  if (bits == 0) bits = std::max(type.bits, 16);
   if (!stores)
     for (const uint32_t row : out) b.widen(row, bits);  // `_` is written as its neighbours are
   use.register_bytes = static_cast<uint32_t>(bits / 8);
