@@ -185,6 +185,40 @@ TEST(Follow, ThroughSharedMemoryAndOtherLanes) {
             "out 0-4 (4) by 11");
 }
 
+// What an atomic makes of bytes that are followed is followed, but an exchange's.
+TEST(Follow, AtomicsCarryItOn) {
+  const auto ends = [](const std::string& atomic) {
+    return followed(
+        "ld.shared.u32 %r1, [%r7];\n@%p1 st.shared.u32 [sv], %r1;\n@%p1 " + atomic +
+            "\n@%p1 ld.shared.u32 %r3, [sv];\n@%p1 st.global.u32 [%d1+4], %r3;\n@%p1 st.global.u32 "
+            "[%d1], %r2;",
+        10);
+  };
+  EXPECT_EQ(ends("atom.shared.add.u32 %r2, [sv], 1;").outputs, "out 0-8 (8) by 14");
+  EXPECT_EQ(ends("atom.shared.exch.b32 %r2, [sv], 1;").outputs, "out 0-4 (4) by 15");
+  EXPECT_EQ(ends("mov.u32 %r2, 1;").outputs, "out 4-8 (4) by 14");
+  // In global memory it is an output as soon as it is there.
+  EXPECT_EQ(followed("@%p1 atom.global.add.u32 %r1, [%d1+8], 1;", 10).outputs, "out 8-12 (4) by 10");
+  EXPECT_EQ(followed("@%p1 red.global.add.v2.f32 [%d1+8], {%r7, %r7};", 10, 4, 4).outputs,
+            "out 12-16 (4) by 10");
+  EXPECT_EQ(
+      followed("ld.shared.u32 %r1, [%r7];\n@%p1 red.global.add.v2.f32 [%d1+8], {%r7, %r1};", 10).outputs,
+      "out 12-16 (4) by 11");
+}
+
+TEST(Follow, WhatIsAddedToSharedMemoryIsAUse) {
+  EXPECT_EQ(
+      followed(
+          "st.shared.u32 [%r7], 3; st.shared.u32 [%r7+512], 4;\n.shared .align 8 .b64 bar;\n"
+          "@%p1 mbarrier.init.shared.b64 [bar], 1;\nfence.proxy.async.shared::cta;\n"
+          "@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 16;\n"
+          "@%p1 cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 "
+          "[sv+512], [sv], 16, [bar];\nW: mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;\n@!%p2 bra W;",
+          10)
+          .uses,
+      "what a reduction adds by 15");
+}
+
 TEST(Follow, WhatIsWrittenStandsThereFromThenOn) {
   const std::string body = "st.shared.u32 [%r7], 3;\nld.shared.u32 %r1, [%r7];\nst.global.u32 [%d3], %r1;";
   EXPECT_EQ(followed(body, 10).outputs, "out 0-4 (4) by 12");
