@@ -261,6 +261,16 @@ TEST(MemoryLimits, AFileMayHaveTheNumberZero) {
   unlink(path.c_str());
 }
 
+// Where Linux does not say which pages were touched, those of zeros alone are left out.
+TEST(MemoryLimits, PagesWithoutAZeroAreKept) {
+  ZeroBytes bytes(2 * kMiB);
+  std::fill_n(bytes.data() + page_size(), 3 * page_size(), std::byte{7});
+  const ZeroBytes kept(bytes.save("/nowhere/pagemap"));
+  EXPECT_EQ(kept.data()[0], std::byte{0});
+  for (uint64_t i = page_size(); i < 4 * page_size(); i += 511) ASSERT_EQ(kept.data()[i], std::byte{7}) << i;
+  EXPECT_EQ(kept.data()[4 * page_size()], std::byte{0});
+}
+
 // The host's bytes are looked at whatever Linux says of their pages.
 TEST(MemoryLimits, ADifferenceInTheHostsPagesIsFound) {
   const uint64_t size = 2 * kMiB;
