@@ -89,7 +89,7 @@ void FunctionBuilder::declare(const ptx::Variable& v) {
     if (v.vector != 1)
       declare_vector(v, declared);
     else if (v.range)
-      scope.registers.declare_range(v.name, *v.range, declared);
+      scope.registers.declare_range(v.name, *v.range, declared, 1);
     else
       scope.registers.declare(v.name, {register_row(declared, v.name), &declared});
     for (const auto& [name, variable] : scope.variables)

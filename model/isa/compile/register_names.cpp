@@ -30,19 +30,25 @@ void RegisterNames::declare(const std::string& name, Register r) {
   registers_.emplace(name, r);
 }
 
-void RegisterNames::declare_range(const std::string& name, int count, const Type& type) {
+void RegisterNames::declare_range(const std::string& name, int count, const Type& type, int components) {
   for (const auto& [other, range] : ranges_)
     if (overlap(name, count, other, range.count) || overlap(other, range.count, name, count))
       throw machine::Unsupported("register ranges that share names: '" + other + "<" +
                                  std::to_string(range.count) + ">' and '" + name + "<" +
                                  std::to_string(count) + ">'");
-  const auto [mine, is_new] = ranges_.emplace(name, Range{count, &type});
+  const auto [mine, is_new] = ranges_.emplace(name, Range{count, &type, components});
   if (!is_new)
     throw Invalid("register range '" + name + "<" + std::to_string(count) + ">' is declared twice");
   std::string canonical;
   for (const auto& [single, r] : registers_)
     if (range_of(single, canonical) == &mine->second)
       throw Invalid("register '" + single + "' is declared twice");
+}
+
+int RegisterNames::components_in_range(const std::string& name) const {
+  std::string canonical;
+  const Range* range = registers_.count(name) != 0 ? nullptr : range_of(name, canonical);
+  return range == nullptr || range->components == 1 ? 0 : range->components;
 }
 
 bool RegisterNames::has(const std::string& name) const {
@@ -54,8 +60,10 @@ const RegisterNames::Register* RegisterNames::find(const std::string& name, cons
   const auto declared = registers_.find(name);
   if (declared != registers_.end()) return &declared->second;
   std::string canonical;
-  const Range* range = range_of(name, canonical);
-  if (range == nullptr) return nullptr;
+  const size_t dot = std::min(name.find('.'), name.size());  // of a component
+  const Range* range = range_of(name.substr(0, dot), canonical);
+  if (range == nullptr || (range->components != 1) != (dot != name.size())) return nullptr;
+  canonical += name.substr(dot);
   const auto used = registers_.find(canonical);
   if (used != registers_.end()) return &used->second;
   return &registers_.emplace(canonical, Register{new_row(*range->type, canonical), range->type})

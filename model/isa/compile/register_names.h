@@ -11,7 +11,7 @@
 namespace bitwell::isa {
 
 // Registers declared one by one, and ranges ("%r<10>" names %r0 to %r9; "%r07" is %r7), whose registers get a
-// row when they are first used: a range may name 2^31 - 1 of them.
+// row when they are first used: a range may name 2^31 - 1 of them. Of a range of vectors "%r1.x" has a row.
 class RegisterNames {
  public:
   struct Register {
@@ -23,8 +23,9 @@ class RegisterNames {
   // Invalid if the name is taken.
   void declare(const std::string& name, Register r);
   // Invalid if it names a register declared before, Unsupported if another range does so too (ptxas takes
-  // both).
-  void declare_range(const std::string& name, int count, const Type& type);
+  // both). Each has as many components; 1: it is no vector.
+  void declare_range(const std::string& name, int count, const Type& type, int components);
+  int components_in_range(const std::string& name) const;  // of a register of a range of vectors; or 0
   bool has(const std::string& name) const;
   const Register* find(const std::string& name, const NewRow& new_row);  // nullptr if there is none
 
@@ -32,6 +33,7 @@ class RegisterNames {
   struct Range {
     int count;
     const Type* type;
+    int components;
   };
   // The range that names the register, and in `canonical` its name without leading zeros; nullptr if none
   // does.

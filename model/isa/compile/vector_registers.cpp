@@ -21,17 +21,18 @@ void FunctionBuilder::declare_vector(const ptx::Variable& v, const Type& type) {
   if (type.kind == 'p') throw Invalid("predicate '" + v.name + "' cannot be a vector");
   if (v.vector * type.bits > kMostBits)
     throw Invalid("register '" + v.name + "' has more than " + std::to_string(kMostBits) + " bits");
-  if (v.range) throw machine::Unsupported("a range of registers that are vectors, '" + v.name + "'");
+  vectors_ = true;
+  if (v.range) return scope.registers.declare_range(v.name, *v.range, type, v.vector);
   scope.registers.declare(v.name, {0, &type});  // its name is taken; no operand reaches it
   for (size_t i = 0; i < static_cast<size_t>(v.vector); ++i)
     scope.registers.declare(component(v.name, i), {register_row(type, component(v.name, i)), &type});
   scope.vectors[v.name] = v.vector;
-  vectors_ = true;
 }
 
 int FunctionBuilder::vector_register(const std::string& name) const {
   for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
     if (const auto found = scope->vectors.find(name); found != scope->vectors.end()) return found->second;
+    if (const int n = scope->registers.components_in_range(name); n != 0) return n;
     if (scope->registers.has(name) || scope->variables.count(name) != 0) return 0;
   }
   return 0;

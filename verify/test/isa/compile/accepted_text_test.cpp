@@ -46,7 +46,16 @@ TEST(AcceptedText, ARegisterMayBeAVector) {
         ".reg .v2 .b32 v; ld.global.v2.b32 v, [%d1]; mov.b64 %d2, v; mov.b64 v, %d2;",
         ".reg .v4 .f32 v; ld.global.v4.f32 v, [%d1]; fma.rn.f32 v.x, v.y, v.z, v.w;",
         ".reg .v2 .b32 v; { .reg .b32 v; mov.b32 v, %r1; } mov.b32 v.x, %r1;",
-        ".reg .b32 v; { .reg .v2 .b32 v; mov.b32 v.x, %r1; } mov.b32 v, %r1;"})
+        ".reg .b32 v; { .reg .v2 .b32 v; mov.b32 v.x, %r1; } mov.b32 v, %r1;",
+        // Ranges of them.
+        ".reg .v2 .b32 v<3>; mov.b32 v0.x, %r1; mov.b32 v02.y, v0.x; st.global.v2.b32 [%d1], v2;",
+        ".reg .v4 .f32 v<3>, w, u<2>; ld.global.v4.f32 v1, [%d1]; mov.f32 w.a, v1.w; st.global.v4.f32 [%d1], "
+        "u1;",
+        ".reg .v2 .b16 v<2>; mov.b32 %r1, v1; mov.b32 v0, %r1;",
+        ".reg .v4 .b32 v<1000000>; mov.b32 v999999.x, 1;",
+        ".reg .v2 .b32 v<3>; { .reg .b32 v1; mov.b32 v1, 2; mov.b32 v2.x, v1; } mov.b32 v1.y, v2.x;",
+        ".reg .b32 v<4>; { .reg .v2 .b32 v<2>; mov.b32 v1.x, 2; mov.b32 v3, v1.y; } mov.b32 v1, v3;",
+        ".reg .v2 .b32 v2; { .reg .b32 v<3>; mov.b32 v1, v2; } mov.b32 v2.x, 1;", ".reg .v4 .b32 v<0>;"})
     EXPECT_EQ(refusal(module_of("9.0", body)), "") << body;
   for (const auto& [body, why] :
        {std::pair{".reg .v4 .b64 v;", "more than 128 bits"},
@@ -58,7 +67,15 @@ TEST(AcceptedText, ARegisterMayBeAVector) {
         {".reg .v4 .s32 v; add.s32 v, v, v;", "register"},
         {".reg .v4 .s32 v; add.s32 v.x, v.y, v;", "register"},
         {".reg .v2 .b32 v; mov.s32 v.z, %r1;", "2 components"},
-        {".reg .v2 .b32 v<3>; mov.s32 v1.x, %r1;", "a range of registers that are vectors"}})
+        {".reg .v4 .b64 v<3>;", "more than 128 bits"},
+        {".reg .v2 .pred v<3>;", "predicate 'v' cannot be a vector"},
+        {".reg .v2 .b32 v<3>; mov.b32 v3.x, %r1;", "destination must be a register"},
+        {".reg .v2 .b32 v<3>; mov.b32 v1, %r1;", "register"},
+        {".reg .v2 .b32 v<3>; mov.b32 v1.z, %r1;", "2 components"},
+        {".reg .v2 .b32 v<3>; .reg .b32 v<2>;", "declared twice"},
+        {".reg .v2 .b32 v<3>; .reg .b32 v1;", "declared twice"},
+        {".reg .b32 v1; .reg .v2 .b32 v<3>;", "declared twice"},
+        {".reg .v2 .b32 v2; { .reg .b32 v<3>; mov.b32 v1, v2.x; }", "v2"}})
     EXPECT_NE(refusal(module_of("9.0", body)).find(why), std::string::npos)
         << body << ": " << refusal(module_of("9.0", body));
 }
