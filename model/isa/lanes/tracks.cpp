@@ -29,7 +29,7 @@ constexpr TracksRow kTracks[] = {
     {"selp", Tracks::moves_ab}, {"pack", Tracks::packs},    {"and", Tracks::bit_and},
     {"or", Tracks::bit_or},     {"xor", Tracks::bit_xor},   {"lop3", Tracks::lop3},
     {"add", Tracks::adds},      {"sub", Tracks::subtracts}, {"mul", Tracks::carries},
-    {"mad", Tracks::carries},   {"neg", Tracks::carries}};
+    {"mad", Tracks::carries},   {"neg", Tracks::carries},   {"dp2a", Tracks::half_of_b}};
 
 std::vector<std::string_view> parts_of(std::string_view name) {
   std::vector<std::string_view> out;
@@ -64,6 +64,7 @@ void track_bits(Op& op, const std::string& name) {
   op.tracks = row->tracks;
   op.source_bytes = op.result_bytes =
       lane_bytes(parts[0] == "prmt" || parts[0] == "shf" || parts[0] == "lop3" ? "b32" : parts.back());
+  if (parts[0] == "dp2a") op.imm = parts[1] == "lo" ? 0xFFFF : 0xFFFF0000;
   if (parts[0] == "cvt") op.result_bytes = lane_bytes(parts[1]);
   if (parts[0] == "pack" || parts[0] == "unpack") {
     const uint16_t whole = lane_bytes(parts[1]);

@@ -226,6 +226,12 @@ uint64_t arithmetic(const isa::Op& op, const Operand (&of)[3], int lane) {
   return (all | (~all + 1)) & width;
 }
 
+// Of dp2a, which takes two of b's bytes: nvcc leaves the others as they are.
+uint64_t half_of_b(const isa::Op& op, const Operand (&of)[3], int lane) {
+  const bool taken = (of[1].unknown(lane) & op.imm) != 0;
+  return of[0].unknown(lane) != 0 || of[2].unknown(lane) != 0 || taken ? 0xFFFFFFFF : 0;
+}
+
 // Lanes of a combination of predicates that do not hang on an operand that was never written.
 uint32_t known_predicates(const isa::Op& op, Context& context) {
   const uint32_t a = context.defined_at(op.a);
@@ -271,9 +277,10 @@ std::vector<Result> follow(const isa::Op& op, Context& context, std::span<const 
   }
   const size_t n = op.source_bytes;
   const Operand of[3] = {{context, op.a, n}, {context, op.b, n}, {context, op.c, n}};
-  const bool sums = op.tracks >= isa::Tracks::adds && op.tracks <= isa::Tracks::carries;
-  each(followed,
-       [&](int lane) { out[0].unknown[lane].low = sums ? arithmetic(op, of, lane) : logical(op, of, lane); });
+  const auto result = op.tracks == isa::Tracks::half_of_b                                   ? half_of_b
+                      : op.tracks >= isa::Tracks::adds && op.tracks <= isa::Tracks::carries ? arithmetic
+                                                                                            : logical;
+  each(followed, [&](int lane) { out[0].unknown[lane].low = result(op, of, lane); });
   return out;
 }
 
@@ -310,6 +317,7 @@ void run_unknown(const isa::Op& op, Context& context, uint32_t mask) {
     followed = (tracks == isa::Tracks::moves_a ? followed : ~0u) & context.defined_at(op.c) &
                context.defined_at(op.e);
   if (tracks >= isa::Tracks::packs && tracks <= isa::Tracks::carries) followed = ~0u;
+  if (tracks == isa::Tracks::half_of_b) followed = ~0u;
   followed &= lacking;
   std::vector<Result> results;
   if (followed != 0) results = follow(op, context, rows, followed);

@@ -61,6 +61,20 @@ TEST(Definedness, BytesThatAreMaskedAwayDoNotMatter) {
       outcome_of_defined(half + "shfl.sync.idx.b32 %r3, %r1, 0, 31, -1; and.b32 %r2, %r3, 0xFFFF" + out),
       "held 300");
   EXPECT_EQ(outcome_of_defined(half + "add.u32 %r3, %r1, 1; and.b32 %r2, %r3, 0xFFFF" + out), "held 301");
+  // As nvcc makes addresses of products of narrow numbers (QuTLASS).
+  EXPECT_EQ(outcome_of_defined(half + "mov.b32 %r3, 0x20003; dp2a.lo.u32.u32 %r2, %r3, %r1, 5" + out),
+            "held " + std::to_string(3 * 44 + 2 * 1 + 5));
+  EXPECT_EQ(outcome_of_defined(half +
+                               "shl.b32 %r1, %r1, 16; prmt.b32 %r1, %r1, %r4, 0x3254; mov.b32 %r3, 0x20003;\n"
+                               "dp2a.hi.u32.u32 %r2, %r3, %r1, 5" +
+                               out),
+            "held " + std::to_string(3 * 44 + 2 * 1 + 5));
+  EXPECT_NE(outcome_of_defined(half + "mov.b32 %r3, 1; dp2a.hi.u32.u32 %r2, %r3, %r1, 5" + out).substr(0, 4),
+            "held");
+  EXPECT_NE(outcome_of_defined(half + "mov.b32 %r3, 1; dp2a.lo.u32.u32 %r2, %r1, %r3, 5" + out).substr(0, 4),
+            "held");
+  EXPECT_NE(outcome_of_defined(half + "mov.b32 %r3, 1; dp2a.lo.u32.u32 %r2, %r3, 5, %r1" + out).substr(0, 4),
+            "held");
   EXPECT_EQ(outcome_of_defined(half + "mov.b32 %r3, 1; st.global.b32 [%q0], %r3; st.global.b8 [%q0], %r1;"),
             "held 44");
 }
@@ -187,6 +201,8 @@ constexpr Instruction kInstructions[] = {{"mov.b32 %r1, %r2;", "%r1", true},
                                          {"mad.lo.u32 %r1, %r2, %r3, %r4;", "%r1", false},
                                          {"mul.hi.u32 %r1, %r2, %r3;", "%r1", false},
                                          {"min.s32 %r1, %r2, %r3;", "%r1", false},
+                                         {"dp2a.lo.u32.u32 %r1, %r2, %r3, %r4;", "%r1", false},
+                                         {"dp2a.hi.s32.u32 %r1, %r2, %r3, %r4;", "%r1", false},
                                          {"popc.b32 %r1, %r2;", "%r1", false}};
 
 // An operand's bytes: the register's, by its letter; 0: the op has no such operand.
