@@ -180,7 +180,7 @@ void Mbarriers::passed(const machine::Synchronisation& s, Cluster& c) {
     known = joined(joined(known, TensorMemory::part_of(more, c)), at->second.committed_over);
   }
   Use& use = at->second.uses[w.unit];
-  use.passed[lane] = at->second.phase - 1;
+  use.passed[lane] = at->second.phase;
   use.passed_at[lane] = w.time;
   use.pass_site = use.site;
 }
@@ -190,11 +190,12 @@ void Mbarriers::over(uint64_t address, Cluster& c) {
   if (at == c.mbarriers.end()) return;
   Mbarrier& barrier = at->second;
   const Known& all = barrier.arrived.all();
-  // Who saw the last phase over must have done so before this one could be.
+  // Who saw the last phase over must have done so before this one could be: of the first phase, who took a
+  // fresh mbarrier for one whose last phase is over, as producers do.
   for (const auto& [unit, use] : barrier.uses) {
     const uint32_t known = all == nullptr ? 0 : all->happened.most(unit);
-    for (uint32_t i = 0; i < machine::kLanes && barrier.phase > 1; ++i)
-      if (use.passed[i] == barrier.phase - 1 && use.passed_at[i] > known) {
+    for (uint32_t i = 0; i < machine::kLanes; ++i)
+      if (use.passed[i] == barrier.phase && use.passed_at[i] > known) {
         ledger_.findings.add(Kind::phase, party_of_use(unit, i, use.pass_site), barrier.last,
                              machine::kSharedWindow + address, 8);
         break;

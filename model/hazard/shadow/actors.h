@@ -149,7 +149,8 @@ struct Operation {
   std::vector<Part> unfinished;
 };
 
-// By lane of a warp: when it last used an mbarrier, and which phase it last saw over, when; 0: never.
+// By lane of a warp: when it last used an mbarrier, and in which phase it last saw the one before over, when;
+// 0: never.
 struct Use {
   std::array<uint32_t, machine::kLanes> time{}, passed{}, passed_at{};
   std::array<uint32_t, machine::kLanes> matched{}, matched_at{};  // whom it last met at match.sync, when

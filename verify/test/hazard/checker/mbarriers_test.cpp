@@ -210,6 +210,35 @@ TEST(Mbarriers, APhaseWaitsForWhoSawTheLast) {
         }
 }
 
+// So who waits on a fresh mbarrier for the phase before the first, as producers do for a stage that nobody
+// has filled: the first phase is over once all have seen that.
+TEST(Mbarriers, TheFirstPhaseWaitsForWhoTookTheMbarrierForFree) {
+  for (const uint64_t offset : {0ul, 40ul})
+    for (const uint32_t waiters : {0b1u, 0b101u})
+      for (const bool answers : {false, true})
+        for (const bool late : {false, true}) {
+          Pair t;
+          const Who listener{kFirst, 1, waiters}, consumer{kFirst, 0, 0b10};
+          const uint64_t at = shared(0, offset), full = shared(0, 128);
+          t.init(2, consumer, at);
+          t.init(2, consumer, full);
+          t.all_know();
+          if (!late) t.wait(11, listener, at);
+          if (answers) {
+            t.arrive(12, listener, full);
+            t.over(full);
+            t.wait(13, consumer, full);
+          }
+          t.arrive(14, consumer, at);
+          t.over(at);
+          if (late) t.wait(11, listener, at);  // behind the phase, where it would find that one over
+          EXPECT_EQ(t.found(), answers || late ? Lines{}
+                                               : Lines{"mbarrier-phase " + words(11, kFirst, 1, 0) + " | " +
+                                                       words(14, kFirst, 0, 1) + " | shared 0 +" +
+                                                       std::to_string(offset) + ", 8"});
+        }
+}
+
 // An mbarrier ends behind all who have used it; a match is enough of an order for that.
 TEST(Mbarriers, EndBehindTheirLastUse) {
   enum class Meet : uint8_t { no, bar, match_then_bar, match_others, match_before, match_alone };
