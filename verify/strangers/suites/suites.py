@@ -106,7 +106,7 @@ def row_of(project, tests, device, folder, limit):
     deselected = re.search(r"(\d+) deselected", said)
     why = "; ".join(f"{n} x {text}" if n > 1 else text for text, n in reasons.most_common(3))
     return {"project": f"{project} {importlib.metadata.version(tests.package)}",
-            "tests": tests.file + (f" -k '{tests.only}'" if tests.only and len(tests.only) < 60 else ", those of at most 20 cases" if tests.only else ""),
+            "tests": tests.file + (f" -k '{tests.only}'" if tests.only and len(tests.only) < 60 else ", the sample of suites_list.py" if tests.only else ""),
             "device": device, "collected": len(cases) + int(deselected.group(1) if deselected else 0), "ran": len(cases), "launched": launched, **{k: ended[k] for k in ("passed", "failed", "refused", "skipped")},
             "why not": why, "seconds": f"{seconds:.0f}"}
 
