@@ -1,6 +1,7 @@
 """The projects whose programs are run here."""
 import collections
 
+from flashinfer_kernels import FLASHINFER
 from liger import LIGER
 from packages import FLASH_ATTENTION, HELION, QUACK
 from tutorials import GLUON, TUTORIALS
@@ -13,6 +14,7 @@ SUITES = {
     "gluon": Suite("triton", ("python/tutorials",), "python/tutorials/gluon", "triton", GLUON),
     "liger": Suite("liger", ("test/transformers", "test/utils.py", "test/__init__.py", "test/conftest.py"), "", "liger-kernel", LIGER),
     "FlashAttention-4": Suite("", (), "", "flash-attn-4", FLASH_ATTENTION),
+    "FlashInfer": Suite("", (), "", "flashinfer-python", FLASHINFER),
     "quack": Suite("", (), "", "quack-kernels", QUACK),
     "helion": Suite("", (), "", "helion", HELION),
 }

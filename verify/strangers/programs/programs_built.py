@@ -76,3 +76,5 @@ PROGRAMS_BUILT += [Program(f"FlashAttention-3 {name}", "", "90a", (), "Flash", (
                    for name in ("causal", "clusters")]
 PROGRAMS_BUILT += [Program(f"FlashMLA {name}", "", arch, (), kernel, (), "PASSED", "FlashMLA", "FAILED")
                    for name, arch, kernel in (("dense", "90a", "mla"), ("sparse", "100a", "sparse_attn"))]
+PROGRAMS_BUILT += [Program(f"QuTLASS backward {name}", "", "120a", (name,), "", (), "PASSED", "QuTLASS", "FAILED")
+                   for name in ("t", "qt", "square", "transpose")]
