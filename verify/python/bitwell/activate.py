@@ -44,6 +44,7 @@ def activate(device: str = "h200", *, races: bool = False, schedules: int = 1, s
     late.after("torch", _torch)
     late.after("triton", _triton)
     late.after("cutlass", _cute)
+    late.after("tilelang", _tilelang)
     return made
 
 
@@ -71,3 +72,9 @@ def _cute() -> None:
     from . import cute
 
     cute.activate()
+
+
+def _tilelang() -> None:
+    from . import tilelang
+
+    tilelang.activate()
