@@ -52,7 +52,7 @@ struct Fault : std::runtime_error {
   bool placed = false;
   // What the message says, for programs: the access that may not be; and who waits, where nothing can run.
   struct Access {
-    std::string_view kind;   // "read", "write" or "atomic"
+    std::string_view kind;   // "read", "write", "atomic", or "uninitialized read" of what nobody wrote before
     std::string_view space;  // "global", "shared", ...
     uint64_t address = 0, bytes = 0;
     std::string object{};  // that it is in or beside, or empty

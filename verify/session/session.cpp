@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "model/run/watch/numeric.h"
+#include "verify/findings/later_writer.h"
 #include "verify/launch/entry_text.h"
 #include "verify/schedules/given.h"
 #include "verify/session/judge.h"
@@ -71,6 +72,19 @@ launch::Ran made_again(const Question& question, const launch::Start& start, uin
   return start.run(how, false);
 }
 
+// To a fault about what was read and never written: who writes it later.
+void add_later_writer(const Question& question, const launch::Start& start, Answer& answer) {
+  if (!answer.fault || !findings::has_later_writer(*answer.fault)) return;
+  const findings::Rerun again = [&](const auto& add) {
+    return made_again(question, start, UINT64_MAX / 8, add);
+  };
+  const auto writer = findings::later_writer(*answer.fault, again);
+  if (!writer) return;
+  const std::string words =
+      findings::describe(*writer, *answer.fault, start.program(), question.launch.shape);
+  answer.fault = machine::Fault(*answer.fault, answer.fault->what() + words);
+}
+
 }  // namespace
 
 Answer::Answer() = default;
@@ -127,6 +141,7 @@ Answer judge(const Question& question, const launch::Start* start, std::unique_p
     out.fault = fault;
   }
   if (question.races) races->look_between(again);
+  if (start != nullptr) add_later_writer(question, *start, out);
   out.findings = races->weighed();
   out.entries = races->entries();
   out.cost = races->cost();
@@ -145,18 +160,21 @@ Answer ask(const Question& asked) {
   auto races = std::make_unique<Races>(question);
   std::optional<Counted> counted;
   if (question.numeric) counted.emplace(question);
-  return judge(question, start ? &*start : nullptr, std::move(races),
-               [&](const run::Options& options, const launch::Beginning& beginning, Answer& out) {
-                 if (start && !counted)
-                   out.ran.emplace(start->run(options, question.all_written, beginning));
-                 else
-                   out.ran.emplace(launch::simulate(counted ? counted->launch() : launch, options,
-                                                    question.all_written, beginning));
-                 out.result = std::move(out.ran->result);
-                 out.residency =
-                     run::residency(start ? start->program() : *launch::program_of(launch), launch.shape);
-                 if (counted) out.losses = counted->losses();
-               });
+  Answer answer = judge(question, start ? &*start : nullptr, std::move(races),
+                        [&](const run::Options& options, const launch::Beginning& beginning, Answer& out) {
+                          if (start && !counted)
+                            out.ran.emplace(start->run(options, question.all_written, beginning));
+                          else
+                            out.ran.emplace(launch::simulate(counted ? counted->launch() : launch, options,
+                                                             question.all_written, beginning));
+                          out.result = std::move(out.ran->result);
+                          out.residency = run::residency(
+                              start ? start->program() : *launch::program_of(launch), launch.shape);
+                          if (counted) out.losses = counted->losses();
+                        });
+  if (!start && launch.then.empty() && answer.fault && findings::has_later_writer(*answer.fault))
+    add_later_writer(question, launch::Start(launch), answer);
+  return answer;
 }
 
 }  // namespace bitwell::session

@@ -1,4 +1,5 @@
 // What is said of a value that was never written.
+#include <bit>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,20 @@ std::string place_text(const Context& context, const Origin& from) {
   return "'" + from.region->name() + "'" + (offset == 0 ? "" : " + " + std::to_string(offset));
 }
 
+// The read of those of its bytes that nobody wrote, and what lies between them.
+machine::Fault::Access unwritten(const Context& context, const Origin& from) {
+  const auto first = static_cast<uint32_t>(std::countr_zero(from.missing));
+  machine::Fault::Access out{"uninitialized read", "global", from.address + first,
+                             static_cast<uint64_t>(std::bit_width(from.missing)) - first,
+                             from.region->name()};
+  for (const auto& cta : context.cta.cluster.ctas) {
+    if (&cta->shared != from.region) continue;
+    out.space = cta.get() == &context.cta ? "shared::cta" : "shared::cluster";
+    out.object = context.cta.cluster.shared_name(from.address);
+  }
+  return out;
+}
+
 // "PTX line 12 (load.cuh:7, from gemm.cu:30)", of any function of the program.
 std::string line_text(const Context& context, int ptx_line) {
   machine::Place place;
@@ -70,9 +85,11 @@ void Context::lacks(uint32_t offset, uint32_t lanes, const char* what) {
 
 void Context::report_missing(uint32_t row, int lane, const char* what) {
   if (follow() != nullptr) return follow()->used(cta.line(split()).ptx, what);
-  throw machine::Fault(std::string("a value that was never written is used as ") + what +
-                           describe(*this, origin_of(*this, row, lane)),
-                       lane);
+  const Origin from = origin_of(*this, row, lane);
+  machine::Fault out(std::string("a value that was never written is used as ") + what + describe(*this, from),
+                     lane);
+  if (from.kind == Origin::Kind::memory && from.region != nullptr) out.access = unwritten(*this, from);
+  throw out;
 }
 
 std::string under_way(Cluster& cluster, const machine::Agent& copy, uint64_t address) {

@@ -43,6 +43,10 @@ std::string sanitizer_fault(const machine::Fault& fault, const std::string& kern
     return prefixed(words + "\n" + at_line(kernel, fault.place.cuda, fault.place.ptx_line) +
                     thread_line(fault.place));
   const machine::Fault::Access& a = *fault.access;
+  if (a.kind == "uninitialized read")
+    return prefixed(fmt::format("Uninitialized __{}__ memory read of size {} bytes\n", a.space, a.bytes) +
+                    at_line(kernel, fault.place.cuda, fault.place.ptx_line) + thread_line(fault.place) +
+                    "    " + words + "\n");
   std::string out = fmt::format("Invalid __{}__ {} of size {} bytes\n", a.space, a.kind, a.bytes) +
                     at_line(kernel, fault.place.cuda, fault.place.ptx_line) + thread_line(fault.place);
   const bool outside = words.find("out-of-bounds") != std::string::npos;

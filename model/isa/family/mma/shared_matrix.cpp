@@ -113,11 +113,14 @@ SharedBytes shared_bytes(const run::Port& port, run::Cta& cta) {
           [&cta](uint64_t at) {
             const uint64_t address = cta.shared.base() + at;
             const machine::Agent* copy = cta.cluster.filling(address, kChunk);
-            const std::string name = cta.cluster.shared_name(address);
-            return (copy == nullptr ? "" : run::under_way(cta.cluster, *copy, address)) +
-                   (name[0] == '\'' ? "; that is " + name.substr(0, name.find(" (")) : "");
+            return copy == nullptr ? "" : run::under_way(cta.cluster, *copy, address);
           },
-          port.follow()};
+          port.follow(),
+          shared.base(),
+          [&cta](uint64_t at) {
+            const std::string name = cta.cluster.shared_name(cta.shared.base() + at);
+            return name[0] == '\'' ? "; that is " + name.substr(0, name.find(" (")) : "";
+          }};
 }
 
 std::vector<std::byte> fetch(const SharedBytes& shared, std::span<const uint32_t> at, uint32_t filled,
@@ -133,9 +136,15 @@ std::vector<std::byte> fetch(const SharedBytes& shared, std::span<const uint32_t
   if (machine::all_written(defined.get(), bytes.size())) return bytes;
   for (size_t i = 0; i < at.size(); ++i) {
     if (machine::all_written(&defined[i * kChunk], filled)) continue;
-    if (shared.follow == nullptr)
-      throw machine::Fault(std::string(instruction) + " reads " + what + " at byte " + std::to_string(at[i]) +
-                           " of shared memory, which was never written" + shared.filling(at[i]));
+    if (shared.follow == nullptr) {
+      const std::string copy = shared.filling(at[i]);
+      machine::Fault out(std::string(instruction) + " reads " + what + " at byte " + std::to_string(at[i]) +
+                         " of shared memory, which was never written" + copy +
+                         (shared.variable ? shared.variable(at[i]) : ""));
+      if (copy.empty())  // else it is known who is to write there
+        out.access = {"uninitialized read", "shared::cta", shared.base + at[i], filled, ""};
+      throw out;
+    }
     shared.follow->used_here(what);
   }
   return bytes;

@@ -18,13 +18,15 @@ enum class Packing : uint8_t {
 };
 
 // Shared memory, 16 bytes at each of some places: their bits and which of them were written (as
-// machine::kWritten); `filling` says what is still to write some of the 16 at one, and of which variable they
-// are; `follow`: who is told where some of them hold nothing, or nullptr: a Fault.
+// machine::kWritten); `filling` says what is still to write some of the 16 at one; `follow`: who is told
+// where some of them hold nothing, or nullptr: a Fault.
 struct SharedBytes {
   uint64_t size;
   std::function<void(std::span<const uint32_t> at, std::byte* bytes, uint8_t* defined)> read;
   std::function<std::string(uint64_t at)> filling;
   run::Follow* follow = nullptr;
+  uint64_t base = 0;                                   // the first's shared::cluster address
+  std::function<std::string(uint64_t at)> variable{};  // "; that is 'tile' + 16", or nothing
 };
 // A CTA's, through a port.
 SharedBytes shared_bytes(const run::Port& port, run::Cta& cta);
