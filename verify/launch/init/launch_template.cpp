@@ -233,7 +233,8 @@ std::string launch_template(const std::string& text, const std::string& path, co
   if (wanted.empty() && entries.size() > 1) {
     std::string known;
     for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
-    throw machine::InputError("it has " + std::to_string(names.size()) + " entries, name one behind the file: " + known);
+    throw machine::InputError("it has " + std::to_string(names.size()) +
+                              " entries, name one behind the file: " + known);
   }
   const ptx::Function& entry = *entries[wanted.empty() ? 0 : name_among(names, wanted, "entry")];
   Ordered buffers = Ordered::array();
