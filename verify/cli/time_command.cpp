@@ -11,6 +11,7 @@
 #include "verify/cli/picture/time_picture.h"
 #include "verify/cli/report/trace.h"
 #include "verify/launch/file/launch_json.h"
+#include "verify/launch/file/names.h"
 #include "verify/launch/modules.h"
 #include "verify/launch/output/output_files.h"
 #include "verify/session/time.h"
@@ -123,8 +124,8 @@ void print_loops(const session::LaunchTime& l, const TimeOptions& o) {
 
 void print(const session::LaunchTime& l, const TimeOptions& o) {
   const timing::Seen& s = l.launch.seen;
-  fmt::print("{}: {:.1f} us, between {:.1f} and {:.1f}\n", l.launch.entry, l.estimate.us, l.estimate.low,
-             l.estimate.high);
+  fmt::print("{}: {:.1f} us, between {:.1f} and {:.1f}\n", launch::shortened(l.launch.entry), l.estimate.us,
+             l.estimate.low, l.estimate.high);
   fmt::print("  bound by {}; made of {}\n", l.estimate.kind, l.estimate.made);
   if (!l.launch.sure_of_residents)
     fmt::print(
@@ -183,9 +184,9 @@ void time(const TimeOptions& o) {
   const session::TimeAnswer answer = session::time_of(question);
   if (!o.trace.empty()) files.write(o.trace, trace.text());
   if (!o.picture.empty())
-    files.write(o.picture,
-                picture.document(fmt::format("{}: {:.1f} us on {}", answer.launches.at(0).launch.entry,
-                                             answer.launches[0].estimate.us, answer.device->called)));
+    files.write(o.picture, picture.document(fmt::format(
+                               "{}: {:.1f} us on {}", launch::shortened(answer.launches.at(0).launch.entry),
+                               answer.launches[0].estimate.us, answer.device->called)));
   files.commit();
   if (o.json) {
     nlohmann::json out{{"device", answer.device->name},
