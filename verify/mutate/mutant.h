@@ -53,6 +53,13 @@ constexpr T constant(int n, T value) {
 
 constexpr bool negated(int n, bool value) { return mutant(n) ? !value : value; }
 
+// Where nothing needs to be known when it is compiled. What calls them is not known then either.
+template <class T>
+T at_run_time_constant(int n, T value) {
+  return constant(n, value);
+}
+inline bool at_run_time_negated(int n, bool value) { return negated(n, value); }
+
 template <class A, class B>
 constexpr bool less(int n, const A& a, const B& b) {
   return negated(n + 1, one_of(n, static_cast<bool>(a < b), static_cast<bool>(a <= b)));

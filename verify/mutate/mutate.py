@@ -38,6 +38,7 @@ FUNCTIONS = {K.FUNCTION_DECL, K.CXX_METHOD, K.CONSTRUCTOR, K.DESTRUCTOR, K.FUNCT
 STATEMENTS = {K.CALL_EXPR, K.BINARY_OPERATOR, K.COMPOUND_ASSIGNMENT_OPERATOR, K.UNARY_OPERATOR, K.CXX_THROW_EXPR,
               K.CONTINUE_STMT, K.BREAK_STMT}
 DECLARATIONS = {K.VAR_DECL, K.FIELD_DECL, K.PARM_DECL}
+NOWHERE, PERHAPS_COMPILED, AT_RUN_TIME = range(3)  # in what function something stands
 
 
 def unwrapped(cursor):
@@ -78,6 +79,7 @@ class Generator:
         self.mutants = []
         self.file = None
         self.next = 0
+        self.settled = set()
 
     def number(self, cursor, changes):
         """The number of the first of as many mutants of what stands at the cursor."""
@@ -171,7 +173,16 @@ class Generator:
         self.file.add(start, f'bitwell::mutate::negated({number}, static_cast<bool>(')
         self.file.add(end, '))', closing=True)
 
-    def literal(self, cursor, parents):
+    def may_be_settled(self, start, parents):
+        """Whether a compiler may settle a literal beforehand: of a `const` integer, of a list that a `for` runs through."""
+        for p in reversed(parents):
+            if p.kind == K.LAMBDA_EXPR or p.kind in FUNCTIONS:
+                return False
+            if p.kind == K.INIT_LIST_EXPR or p.kind in DECLARATIONS:
+                return p.kind not in DECLARATIONS or p.location.offset < start
+        return False
+
+    def literal(self, cursor, parents, in_function):
         start, end = span(cursor)
         text = self.file.text
         after, before = text[end:].lstrip()[:1], text[start - 1:start]
@@ -188,13 +199,14 @@ class Generator:
             found = self.operands(parent)
             if found and found[2] in ('<', '<=', '>', '>='):  # the comparison's own mutants
                 return
+        late = 'at_run_time_' if in_function == AT_RUN_TIME and self.may_be_settled(start, parents) else ''
         if cursor.kind == K.CXX_BOOL_LITERAL_EXPR:
             number = self.number(cursor, ['not'])
-            self.file.add(start, f'bitwell::mutate::negated({number}, ')
+            self.file.add(start, f'bitwell::mutate::{late}negated({number}, ')
         else:
             zero = re.fullmatch(rb"(0[xX])?0+[uUlL]*", text[start:end])
             number = self.number(cursor, ['+ 1'] if zero else ['+ 1', '- 1'])
-            self.file.add(start, f'bitwell::mutate::constant({number}, ')
+            self.file.add(start, f'bitwell::mutate::{late}constant({number}, ')
         self.file.add(end, ')', closing=True)
 
     def drop(self, cursor):
@@ -207,10 +219,50 @@ class Generator:
             return
         self.file.add(start, f'if (bitwell::mutate::mutant({self.number(cursor, ["dropped"])})) {{}} else ')
 
+    def says(self, cursor, word):
+        return word in self.file.text[cursor.extent.start.offset:cursor.location.offset]
+
+    def compiled_variable(self, cursor):
+        if cursor.kind == K.DECL_STMT:  # of several names the first alone begins with the word
+            cursor = next(cursor.get_children(), cursor)
+        return cursor.kind == K.VAR_DECL and self.says(cursor, b'constexpr')
+
+    def find_settled(self, own):
+        """The constexpr functions of this file alone that nothing calls when the program runs."""
+        functions, uses, named = {}, [], set()
+
+        def look(cursor, user):
+            if cursor.kind == K.FUNCTION_DECL:
+                user = cursor.get_usr()
+                if cursor.is_definition() and self.says(cursor, b'constexpr') and cursor.linkage == cindex.LinkageKind.INTERNAL:
+                    functions[user] = cursor.spelling
+            elif cursor.kind in FUNCTIONS:
+                user = ''
+            elif cursor.kind == K.STATIC_ASSERT or self.compiled_variable(cursor):
+                user = None
+            children = list(cursor.get_children())
+            called = unwrapped(children[0]) if cursor.kind == K.CALL_EXPR and children else None
+            if called is not None and called.kind == K.DECL_REF_EXPR and called.referenced is not None:
+                uses.append((called.referenced.get_usr(), user))
+                children = children[1:]
+            elif cursor.kind == K.DECL_REF_EXPR and cursor.referenced is not None:
+                uses.append((cursor.referenced.get_usr(), ''))  # a pointer to it
+            elif cursor.kind == K.OVERLOADED_DECL_REF:
+                named.add(cursor.spelling)  # which one a template calls is not known
+            for c in children:
+                look(c, user)
+
+        for cursor in own:
+            look(cursor, '')
+        settled = {f for f, name in functions.items() if name not in named and not name.startswith('operator')}
+        while late := {used for used, user in uses if used in settled and user is not None and user not in settled}:
+            settled -= late
+        return settled
+
     def visit(self, cursor, parents, in_function):
         kind = cursor.kind
         start, end = span(cursor)
-        if kind in PRUNED or (kind == K.VAR_DECL and b'constexpr' in self.file.text[start:cursor.location.offset]):
+        if kind in PRUNED or self.compiled_variable(cursor) or (kind in FUNCTIONS and cursor.get_usr() in self.settled):
             return
         if kind in FUNCTIONS and 'basic_string' in cursor.result_type.get_canonical().spelling:
             return  # words
@@ -250,8 +302,12 @@ class Generator:
                     if kind == K.CALL_EXPR:
                         self.least_or_most(cursor)
             elif kind in (K.INTEGER_LITERAL, K.CXX_BOOL_LITERAL_EXPR) and in_function:
-                self.literal(cursor, parents)
-        inside = in_function or (kind in FUNCTIONS) or kind == K.LAMBDA_EXPR
+                self.literal(cursor, parents, in_function)
+        inside = in_function
+        if kind in FUNCTIONS:
+            inside = PERHAPS_COMPILED if self.says(cursor, b'constexpr') else AT_RUN_TIME
+        elif kind == K.LAMBDA_EXPR:
+            inside = in_function or PERHAPS_COMPILED
         for c in here:
             self.visit(c, parents + [cursor], inside)
 
@@ -260,9 +316,10 @@ class Generator:
         self.file, self.next = File(path, name), first
         own = [c for c in unit.cursor.get_children() if c.location.file is not None and c.location.file.name == path]
         self.file.macros = [span(c) for c in own if c.kind == K.MACRO_INSTANTIATION]
+        own = [c for c in own if not c.kind.is_preprocessing()]
+        self.settled = self.find_settled(own)
         for cursor in own:
-            if not cursor.kind.is_preprocessing():
-                self.visit(cursor, [], False)
+            self.visit(cursor, [], NOWHERE)
         return self.file.mutated()
 
 
