@@ -1,0 +1,126 @@
+// A list of findings that is put together of several, each of a part of the accesses, is that of all of them
+// in order.
+#include "model/hazard/finding_list.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+namespace bitwell::hazard {
+namespace {
+
+Party party_at(int line, int lane) {
+  Party out;
+  out.site.ptx_line = line;
+  out.lane = lane;
+  return out;
+}
+
+// An access, and what is found of it: nothing where the line is 0.
+struct Find {
+  int line = 0, later = 0;
+  bool race = false;
+  uint32_t launches_before = 0;
+  std::string where, object;
+};
+
+void tell(FindingList& list, const Find& s, int number) {
+  list.next_access();
+  if (s.line == 0) return;
+  Finding& f =
+      list.add(s.race ? Kind::race : Kind::scope, party_at(s.line, number), party_at(s.later, number),
+               1000u + static_cast<uint64_t>(number), 4, s.launches_before);
+  if (!s.where.empty()) f.where = s.where;
+  if (!s.object.empty()) f.object.name = s.object;
+}
+
+std::string list_text(const FindingList& list) {
+  std::string out = std::to_string(list.accesses()) + " accesses\n";
+  for (const Finding& f : list.all()) {
+    out += std::string(row_of(f.kind).name) + " " + std::to_string(f.earlier.site.ptx_line) + " " +
+           std::to_string(f.later.site.ptx_line) + " " + std::to_string(f.launches_before) + " at " +
+           std::to_string(f.address) + ", " + std::to_string(f.count) + " times, " + f.where + "," +
+           f.object.name + ":";
+    for (const Finding::Met& m : f.met)
+      out += " " + std::to_string(m.access) + "/" + std::to_string(m.address) + "/" +
+             std::to_string(m.earlier.lane) + "/" + std::to_string(m.later.lane);
+    out += "\n";
+  }
+  return out;
+}
+
+Find drawn_find() {
+  const auto below = [](int n) { return *rc::gen::inRange(0, n); };
+  Find out;
+  out.line = below(4);
+  out.later = 10 + below(2);
+  out.race = below(2) != 0;
+  out.launches_before = static_cast<uint32_t>(below(2));
+  if (below(2) != 0) out.where = "register " + std::to_string(below(9));
+  if (below(2) != 0) out.object = "object " + std::to_string(below(9));
+  return out;
+}
+
+RC_GTEST_PROP(FindingLists, PartsBehindEachOtherAreOneList, ()) {
+  const auto most = static_cast<size_t>(*rc::gen::inRange(0, 5));
+  FindingList one, all;
+  one.keep(most);
+  all.keep(most);
+  int number = 0;
+  for (int parts = *rc::gen::inRange(1, 5); parts > 0; --parts) {
+    FindingList part;
+    part.keep(most);
+    for (int steps = *rc::gen::inRange(0, 12); steps > 0; --steps, ++number) {
+      const Find s = drawn_find();
+      tell(one, s, number);
+      tell(part, s, number);
+    }
+    all.add(part.all(), part.accesses());
+    RC_ASSERT(list_text(all) == list_text(one));
+  }
+}
+
+// Two parts by hand: the same pair of lines in both, and one in the second alone.
+TEST(FindingLists, WhatTheSecondPartHas) {
+  FindingList first, second;
+  first.keep(2);
+  second.keep(2);
+  tell(first, Find(), 0);
+  tell(first, {7, 11, true, 0, "barrier 1", "tile"}, 1);
+  tell(second, {7, 11, true, 0, "", "full"}, 2);
+  tell(second, {9, 11, true, 0, "", ""}, 3);
+  tell(second, {7, 11, true, 0, "", ""}, 4);
+  FindingList all;
+  all.keep(2);
+  all.add(first.all(), first.accesses());
+  all.add(second.all(), second.accesses());
+  EXPECT_EQ(list_text(all),
+            "5 accesses\n"
+            "race 7 11 0 at 1001, 3 times, barrier 1,full: 2/1001/1/1 3/1002/2/2\n"
+            "race 9 11 0 at 1003, 1 times, ,: 4/1003/3/3\n");
+}
+
+// Of all findings together a quarter of a million pairs are kept, and 4,096 of each whatever others have.
+TEST(FindingLists, AsManyPairsAreKeptAsThereIsRoomFor) {
+  const auto several = [](FindingList& list, int line, size_t times) {
+    for (size_t i = 0; i < times; ++i) list.add(Kind::race, party_at(line, 0), party_at(line + 1, 0), 64, 4);
+  };
+  FindingList one, behind;
+  one.keep(FindingList::kMostMet + 10);
+  behind.keep(FindingList::kMostMet + 10);
+  several(one, 1, 4095);
+  several(one, 3, FindingList::kMostMet - 4095);  // all that there is room for
+  behind.add(one.all(), 0);
+  for (FindingList* const list : {&one, &behind}) {
+    several(*list, 3, 1);
+    several(*list, 1, 2);
+    several(*list, 5, 5000);
+    ASSERT_EQ(list->size(), 3u);
+    EXPECT_EQ((*list)[0].met.size(), 4096u);
+    EXPECT_EQ((*list)[1].met.size(), FindingList::kMostMet - 4095);
+    EXPECT_EQ((*list)[2].met.size(), 4096u);
+    EXPECT_EQ((*list)[2].count, 5000u);
+  }
+}
+
+}  // namespace
+}  // namespace bitwell::hazard
