@@ -142,5 +142,132 @@ TEST(Wgmma, AGroupsMmasLeaveTheirSumsOneAfterTheOther) {
     }
 }
 
+// All four warps issue one instruction with the same descriptors, and all or none add to D.
+TEST(Wgmma, TheWarpsOfAWarpgroupAgreeInEverything) {
+  const std::string by_predicate =
+      "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%d0,%d1,%d2,%d3}, %desc0, %desc1, %p1, 1, 1, 0, "
+      "0;\n";
+  const std::string fence = kFence;
+  const std::string alike = "setp.ge.u32 %p1, %r4, 0;\n", apart = "setp.lt.u32 %p1, %r4, 2;\n";
+  EXPECT_EQ(wgmma_outcome(alike + fence + by_predicate + kDone), "held");
+  for (const std::string& body :
+       {"@%p0 add.u64 %desc0, %desc0, 2;\n" + fence + kMma,
+        "@%p0 add.u64 %desc1, %desc1, 2;\n" + fence + kMma, apart + fence + by_predicate,
+        apart + "setp.ge.u32 %p1, %r4, 3;\n" + fence + by_predicate,
+        fence + "@%p0 bra one;\n" + kMma + "bra both;\none: " + kMma + "both:\n"})
+    expect_wgmma(wgmma_outcome(body + kDone), {"the warps of a warpgroup issue different wgmma"});
+}
+
+// Ones in the tile: an MMA gives 16. %d0 to %d3 are 1 to 4 before.
+std::string with_ones(const std::string& body) {
+  return ".reg .f32 %e<4>;\nmov.b32 %r3, 0x3C003C00;\n"
+         "st.shared.v4.b32 [%r1], {%r3,%r3,%r3,%r3}; st.shared.v4.b32 [%r1+16], {%r3,%r3,%r3,%r3};\n"
+         "fence.proxy.async.shared::cta;\nbar.sync 0;\n"
+         "mov.f32 %d0, 0f3F800000; mov.f32 %d1, 0f40000000; mov.f32 %d2, 0f40400000; mov.f32 %d3, "
+         "0f40800000;\n"
+         "setp.eq.u32 %p1, %r0, %r0; setp.ne.u32 %p2, %r0, %r0;\n" +
+         body;
+}
+std::string mma_with(const std::string& d, const std::string& scale_d) {
+  return "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {" + d + "}, %desc0, %desc1, " + scale_d +
+         ", 1, 1, 0, 0;\n";
+}
+constexpr const char* kD = "%d0,%d1,%d2,%d3";
+
+TEST(Wgmma, WhetherItAddsMayBeThePredicatesContrary) {
+  for (const auto& [scale_d, want] :
+       {std::pair{"%p1", 17.0F}, {"%p2", 16.0F}, {"!%p1", 16.0F}, {"!%p2", 17.0F}})
+    EXPECT_EQ(wgmma_kernel(with_ones(kFence + mma_with(kD, scale_d) + kDone)).held().all<float>(0),
+              std::vector<float>(128, want))
+        << scale_d;
+}
+
+// Of accumulators that an MMA under way has not all: written in between, they are another's.
+TEST(Wgmma, AccumulatorsThatTwoMmasShareInPart) {
+  const std::string both = kFence + mma_with(kD, "1");
+  const std::string shared = "mov.f32 %e0, 0f00000000; mov.f32 %e1, %e0; mov.f32 %e2, %e0;\n";
+  expect_wgmma(wgmma_outcome(with_ones(shared + both + "mov.f32 %d3, 0f3F800000;\n" +
+                                       mma_with("%d3,%e0,%e1,%e2", "1") + kDone)),
+               {"accumulator", "written before wgmma.wait_group"});
+  EXPECT_EQ(wgmma_outcome(with_ones(shared + both + mma_with("%d3,%e0,%e1,%e2", "1") + kDone)), "held");
+}
+
+// D is read where it is added to: by every thread.
+TEST(Wgmma, AccumulatorsThatNobodyHasWritten) {
+  const std::string e = "%e0,%e1,%e2,%e3";
+  const std::string some =
+      "mov.f32 %e0, 0f00000000; @%p3 mov.f32 %e1, %e0; mov.f32 %e2, %e0; mov.f32 %e3, %e0;\n";
+  EXPECT_EQ(wgmma_outcome(with_ones(kFence + mma_with(e, "0") + kDone)), "held");
+  expect_wgmma(wgmma_outcome(with_ones(kFence + mma_with(e, "1") + kDone)),
+               {"a value that was never written is used as an accumulator"});
+  for (const char* who :
+       {"setp.ne.u32 %p3, %r0, 0;\n", "setp.ne.u32 %p3, %r0, 31;\n", "setp.ne.u32 %p3, %r0, 96;\n"})
+    expect_wgmma(wgmma_outcome(with_ones(who + some + kFence + mma_with(e, "1") + kDone)),
+                 {"a value that was never written is used as an accumulator"});
+  EXPECT_EQ(
+      wgmma_outcome(with_ones("setp.le.u32 %p3, %r0, 127;\n" + some + kFence + mma_with(e, "1") + kDone)),
+      "held");
+}
+
+TEST(Wgmma, ACtaThatEndsHasWaited) {
+  test::Kernel k = wgmma_kernel(std::string(kFence) + kMma + "wgmma.commit_group.sync.aligned;\nret;\n");
+  k.all_written = false;
+  expect_wgmma(k.run().end(), {"wgmma.mma_async of a CTA that has ended without waiting for it"});
+}
+
+// The registers of a call are its own: those of the one before, which did not wait, are gone.
+TEST(Wgmma, EveryCallHasItsOwnAccumulators) {
+  const std::string call =
+      "{ .param .b64 x; .param .b64 y; .param .b64 z; .param .b32 w;\nst.param.b64 [x], %desc0; "
+      "st.param.b64 [y], %desc1; st.param.b64 [z], %q0; st.param.b32 [w], WAITS;\n"
+      "call one, (x, y, z, w); }\n";
+  const auto with = [&](const char* waits) {
+    return std::string(call).replace(call.find("WAITS"), 5, waits);
+  };
+  for (const run::PolicyName& p : run::kPolicies) {
+    test::Kernel k = wgmma_kernel(with_ones(with("0") + with("1")), 128, p.policy);
+    k.finish.clear();
+    k.module = R"(.func one(.param .b64 a, .param .b64 b, .param .b64 out, .param .b32 waits) {
+.reg .f32 %d<4>; .reg .b64 %desc<2>; .reg .b64 %q; .reg .b32 %w; .reg .pred %p;
+ld.param.b64 %desc0, [a]; ld.param.b64 %desc1, [b]; ld.param.b64 %q, [out]; ld.param.b32 %w, [waits];
+mov.f32 %d0, 0f3F800000; mov.f32 %d1, %d0; mov.f32 %d2, %d0; mov.f32 %d3, %d0;
+wgmma.fence.sync.aligned;
+)" + mma_with(kD, "1") +
+               R"(wgmma.commit_group.sync.aligned;
+setp.eq.u32 %p, %w, 0;
+@%p bra E;
+wgmma.wait_group.sync.aligned 0;
+st.global.f32 [%q], %d0;
+E: ret;
+}
+)";
+    EXPECT_EQ(k.held().all<float>(0), std::vector<float>(128, 17.0F)) << p.name;
+  }
+}
+
+// PTX ISA 9.0, 9.7.15.5.2, "PTX ISA Notes": .u8 and .s8 at once since 8.4. Registers of two types are none of
+// one.
+TEST(Wgmma, TypesThatDoNotGoTogether) {
+  const auto with = [](const char* version, const std::string& types, const std::string& registers) {
+    test::Kernel k = wgmma_kernel("wgmma.mma_async.sync.aligned.m64n8k32.s32." + types + " {" + registers +
+                                  "}, %desc0, %desc1, 1;\n");
+    k.version = version;
+    k.registers += " .reg .s32 %s<4>; .reg .u32 %u<4>;";
+    return k.refusal();
+  };
+  const std::string d = "%s0,%s1,%s2,%s3";
+  for (const char* version : {"8.0", "8.3"}) {
+    EXPECT_EQ(with(version, "s8.s8", d), "") << version;
+    expect_wgmma(with(version, "s8.u8", d), {"types that differ need PTX 8.4"});
+    expect_wgmma(with(version, "u8.s8", d), {"types that differ need PTX 8.4"});
+  }
+  EXPECT_EQ(with("8.4", "u8.s8", d), "");
+  test::Kernel k = wgmma_kernel(
+      "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%d0,%d1,%d2,%s3}, %desc0, %desc1, 1, 1, 1, 0, "
+      "0;\n");
+  k.registers += " .reg .s32 %s<4>;";
+  expect_wgmma(k.refusal(), {"D has registers of two types, .f32 and .s32"});
+}
+
 }  // namespace
 }  // namespace bitwell::isa
