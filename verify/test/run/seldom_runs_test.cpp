@@ -1,0 +1,149 @@
+// What a run seldom meets: an access over the end of a frame, stores of which some lanes' memory is followed
+// and others' is not, a barrier that another warp has long passed, printf of what nobody wrote.
+#include <gtest/gtest.h>
+
+#include "../kernel.h"
+#include "model/run/watch/follow.h"
+
+namespace bitwell::run {
+namespace {
+
+// %r0: the thread; %a0: `out`, 64 words; %p1: odd threads.
+test::Kernel seldom(const std::string& body, uint32_t threads = 32) {
+  return {
+      .parameters = ".param .u64 out",
+      .registers = ".reg .pred %p<4>; .reg .b32 %r<12>; .reg .b32 %u; .reg .b64 %a<8>;",
+      .shared = ".shared .align 16 .b8 tile[256]; .shared .align 8 .b64 bar;",
+      .start = "ld.param.u64 %a0, [out]; mov.u32 %r0, %tid.x; and.b32 %r1, %r0, 1; setp.ne.u32 %p1, %r1, 0;",
+      .body = body,
+      .shape = {.block = {threads, 1, 1}},
+      .buffers = {test::output(256)},
+      .all_written = false};
+}
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(SeldomRuns, AnAccessThatLeavesItsFrame) {
+  for (const auto& [at, held] :
+       {std::pair{"0", true}, {"16", true}, {"32", false}, {"24", false}, {"28", false}}) {
+    const std::string end = seldom(
+                                ".local .align 16 .b8 frame[32];\nmov.u64 %a2, frame; st.local.v4.u32 [%a2], "
+                                "{%r0, %r0, %r0, %r0}; st.local.v4.u32 [%a2+16], {%r0, %r0, %r0, %r0};\n"
+                                "ld.local.v4.u32 {%r2, %r3, %r4, %r5}, [%a2+" +
+                                std::string(at) + "];")
+                                .run()
+                                .end();
+    EXPECT_EQ(end == "held", held) << at << ": " << end;
+  }
+  const std::string over = seldom(
+                               ".local .align 8 .b8 frame[24];\nmov.u64 %a2, frame; st.local.v4.u32 "
+                               "[%a2+16], {%r0, %r0, %r0, %r0};")
+                               .run()
+                               .end();
+  EXPECT_TRUE(has(over, "of local memory, which has 24 bytes")) << over;
+}
+
+// Even lanes store into shared memory, odd ones into a variable, which counts as written as a whole: what
+// stands there already, but lanes 4 and 5, and lane 6, into whose word nobody has written.
+TEST(SeldomRuns, LanesThatStoreWhatIsThereAreTold) {
+  test::Kernel k = seldom(
+      "mov.u32 %r2, tile; mad.lo.u32 %r2, %r0, 4, %r2; setp.ne.u32 %p2, %r0, 6; @%p2 st.shared.u32 [%r2], "
+      "%r0;\n"
+      "mov.u64 %a2, variable; cvta.global.u64 %a2, %a2; mul.wide.u32 %a3, %r0, 4; add.u64 %a2, %a2, %a3;\n"
+      "@%p1 st.u32 [%a2], %r0;\n"
+      "cvt.u64.u32 %a4, %r2; cvta.shared.u64 %a4, %a4; selp.b64 %a4, %a2, %a4, %p1;\n"
+      "and.b32 %r3, %r0, 30; setp.eq.u32 %p2, %r3, 4; mov.u32 %r4, %r0; @%p2 mov.u32 %r4, 99;\n\n\n"
+      "st.u32 [%a4], %r4;");
+  k.module = ".global .align 4 .u32 variable[32] = {1};";
+  std::vector<uint32_t> unchanged;
+  const int line = k.first_line() + 7;
+  k.options.observers.push_back({[&](const machine::Event& event) {
+                                   const auto* a = std::get_if<machine::Access>(&event.what);
+                                   if (a != nullptr && a->ptx_line == line) unchanged.push_back(a->unchanged);
+                                 },
+                                 true,
+                                 {},
+                                 false});
+  EXPECT_EQ(k.run().end(), "held");
+  EXPECT_EQ(unchanged, std::vector<uint32_t>{~(1u << 4 | 1u << 5 | 1u << 6)});
+}
+
+// Warp 0 has passed barrier 1, and waits for an mbarrier when warp 1 meets there without half of its threads.
+TEST(SeldomRuns, ANoteOfABarrierIsOfWhoWaitsThere) {
+  for (const char* ends : {"@%p1", "@!%p1"}) {
+    const test::Left left =
+        seldom(
+            "setp.ge.u32 %p2, %r0, 32; setp.eq.u32 %p3, %r0, 0; @%p3 mbarrier.init.shared.b64 [bar], 1;\n"
+            "barrier.sync 0;\n@%p2 bra second;\nbar.sync 1, 32;\n"
+            "wait: mbarrier.try_wait.parity.shared.b64 %p3, [bar], 0; @!%p3 bra wait; ret;\n"
+            "second: mov.u32 %r2, 0; count: add.u32 %r2, %r2, 1; setp.lt.u32 %p3, %r2, 3000; @%p3 bra "
+            "count;\n" +
+                std::string(ends) +
+                " exit;\nbar.sync 1, 32;\nand.b32 %r3, %r0, 30; setp.eq.u32 %p3, %r3, 0; @%p3 "
+                "mbarrier.arrive.shared.b64 _, [bar];",
+            64)
+            .run();
+    ASSERT_EQ(left.end(), "held") << ends;
+    ASSERT_EQ(left.notes.size(), 1u) << ends;
+    EXPECT_TRUE(has(left.notes[0].text, "have ended without it")) << left.notes[0].text;
+    EXPECT_EQ(left.notes[0].place.thread[0], ends[1] == '%' ? 32u : 33u);
+  }
+}
+
+// %d of the word at tile + 16; the format stands in a variable.
+test::Kernel printing(const std::string& before) {
+  test::Kernel k = seldom("setp.ne.u32 %p2, %r0, 0; @%p2 ret;\n" + before +
+                          "\nmov.u64 %a2, format; cvta.global.u64 %a2, %a2; mov.u64 %a3, tile; "
+                          "cvta.shared.u64 %a3, %a3; add.u64 %a3, "
+                          "%a3, 16;\n{ .param .b64 f; .param .b64 v; .param .b32 r; st.param.b64 [f], %a2; "
+                          "st.param.b64 [v], %a3;\n"
+                          "call.uni (r), vprintf, (f, v); }");
+  k.module =
+      ".extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 v);\n"
+      ".global .align 1 .b8 format[4] = {37, 100, 33, 0};";
+  return k;
+}
+
+TEST(SeldomRuns, WhatPrintfPrintsWasWritten) {
+  for (const bool checked : {true, false})
+    for (const bool written : {true, false}) {
+      test::Kernel k = printing(written ? "st.shared.u32 [tile+16], 7;" : "");
+      std::string printed;
+      k.options.print = [&](std::string_view text) { printed += text; };
+      k.options.checked = checked;
+      const std::string end = k.run().end();
+      EXPECT_EQ(end == "held", written || !checked) << end;
+      EXPECT_EQ(printed, written ? "7!" : checked ? "" : "0!");
+      if (checked && !written) {
+        EXPECT_TRUE(has(end, "printf prints argument 1, of 4 bytes, which was never written")) << end;
+      }
+    }
+}
+
+// The word that is printed comes from the store of access 2, behind the parameter's.
+TEST(SeldomRuns, WhatIsPrintedIsAUse) {
+  test::Kernel k = printing("st.shared.u32 [tile+16], 7;");
+  std::string printed;
+  k.options.print = [&](std::string_view text) { printed += text; };
+  Follow follow({{2, machine::kSharedWindow + 16, 4}});
+  k.options.follow = &follow;
+  EXPECT_EQ(k.run().end(), "held");
+  EXPECT_EQ(follow.met(), 1u);
+  ASSERT_EQ(follow.uses().size(), 1u);
+  EXPECT_EQ(follow.uses()[0].as, "what printf prints");
+  EXPECT_EQ(printed, "7!");
+}
+
+// Where nothing is known of what was written nothing is followed.
+TEST(SeldomRuns, AnUncheckedLaunchFollowsNothingInSharedMemory) {
+  test::Kernel k = seldom("mov.u32 %r2, tile; mad.lo.u32 %r2, %r0, 4, %r2; st.shared.u32 [%r2], %r0;");
+  for (const bool checked : {true, false}) {
+    Follow follow({{2, machine::kSharedWindow, 4}});
+    k.options.follow = &follow;
+    k.options.checked = checked;
+    EXPECT_EQ(k.run().end(), "held");
+    EXPECT_EQ(follow.met(), checked ? 1u : 0u);
+  }
+}
+
+}  // namespace
+}  // namespace bitwell::run
