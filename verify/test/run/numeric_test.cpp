@@ -216,6 +216,28 @@ TEST(Numeric, FragmentsOverflow) {
   EXPECT_EQ(all[0].overflowed.count, 256u);
 }
 
+// Sums of fp32 and of integers are no halves: of these the lower 16 bits, 0x7BF0 and 15 or 16 more, would be.
+TEST(Numeric, FragmentsOfWordsAreNotLookedAt) {
+  const auto with = [](const std::string& types, const std::string& ab, uint32_t c) {
+    const std::string eight = "{%w0, %w1, %w2, %w3, %w4, %w5, %w6, %w7}";
+    std::string text = ".reg .b32 %w<8>;\n";
+    for (int i = 0; i < 8; ++i) text += "mov.b32 %w" + std::to_string(i) + ", " + std::to_string(c) + ";\n";
+    text += "wmma.mma.sync.aligned.row.col.m16n16k16." + types + " " + eight + ", " + ab + ", " + ab + ", " +
+            eight + ";\nst.global.b32 [%a3], %w0;";
+    return losses(text, std::vector<std::array<uint32_t, 3>>(32, {0, kOne << 16 | kOne, 0}));
+  };
+  // 2^23 + 0x7BF0, of which one is a place
+  EXPECT_TRUE(with("s32.s8.s8.s32", "{%y, %y}", 0x4B007BF0).empty());
+  std::string floats = "{%y, %y, %y, %y, %y, %y, %y, %y}";
+  const auto all = losses(
+      ".reg .f32 %f<8>;\nmov.b32 %f0, 0f4B007BF0; mov.b32 %f1, %f0; mov.b32 %f2, %f0; mov.b32 %f3, %f0;\n"
+      "mov.b32 %f4, %f0; mov.b32 %f5, %f0; mov.b32 %f6, %f0; mov.b32 %f7, %f0;\n"
+      "wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {%f0, %f1, %f2, %f3, %f4, %f5, %f6, %f7}, " +
+          floats + ", " + floats + ", {%f0, %f1, %f2, %f3, %f4, %f5, %f6, %f7};\nst.global.f32 [%a3], %f0;",
+      std::vector<std::array<uint32_t, 3>>(32, {0, kOne << 16 | kOne, 0}));
+  EXPECT_TRUE(all.empty());
+}
+
 // 1024.75 becomes 1025, whose last place is 1: two bits of 0.75 are below. 2049.5 becomes 2050: the places of
 // 1.5 are all below 2. 2048 + 1 loses the one bit of 1, 1024 + 1 none.
 TEST(Numeric, BitsBelowTheLastPlaceAreCountedBeyondABound) {

@@ -138,5 +138,35 @@ TEST(Wmma, MultipliesMatricesOfEveryShapeTypeAndLayout) {
       }
 }
 
+// Fragments of .b32 take registers of 32 bits, but no floats and no pairs (ptxas 13.0).
+TEST(Wmma, FragmentsOfWordsTakeNoFloats) {
+  for (const auto& [r, taken] :
+       {std::pair{"%r", true}, {"%s", true}, {"%u", true}, {"%f", false}, {"%x", false}}) {
+    const std::string two = "{" + std::string(r) + "0, " + r + "1}";
+    const std::string four = "{" + std::string(r) + "0, " + r + "1, " + r + "2, " + r + "3}";
+    const std::string c = "{%s0, %s1, %s2, %s3, %s4, %s5, %s6, %s7}";
+    const std::string d = "{%f0, %f1, %f2, %f3, %f4, %f5, %f6, %f7}";
+    for (const std::string& body :
+         {"wmma.load.a.sync.aligned.row.m16n16k16.global.bf16 " + four + ", [%q0], 16;",
+          "wmma.load.b.sync.aligned.col.m16n16k16.global.s8 " + two + ", [%q0], 16;",
+          "wmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.s8.s32 " + c + ", " + two + ", {%r2, %r3}, " + c +
+              ";",
+          "wmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.s8.s32 " + c + ", {%r2, %r3}, " + two + ", " + c +
+              ";",
+          "wmma.mma.sync.aligned.row.col.m16n16k16.f32.bf16.bf16.f32 " + d + ", " + four +
+              ", {%r4, %r5, %r6, %r7}, " + d + ";"}) {
+      const test::Kernel k{.parameters = ".param .u64 in",
+                           .registers =
+                               ".reg .b64 %q<2>; .reg .b32 %r<8>; .reg .s32 %s<8>; .reg .u32 %u<8>; .reg "
+                               ".f32 %f<8>; .reg .f16x2 %x<8>;",
+                           .start = "ld.param.u64 %q0, [in];",
+                           .body = body};
+      const std::string refusal = k.refusal();
+      EXPECT_EQ(refusal.empty(), taken) << body << ": " << refusal;
+      EXPECT_EQ(refusal.find(".b32 is needed") != std::string::npos, !taken) << body << ": " << refusal;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace bitwell::isa

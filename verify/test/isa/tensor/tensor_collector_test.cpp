@@ -228,5 +228,49 @@ TEST_F(Changed, WhoWroteIsNamed) {
         "[%r13]");
 }
 
+// Of a chunk of 16 bytes the element that changed: not one before it in its row, nor one behind it.
+TEST_F(Changed, WhichElementOfARow) {
+  const auto writes = [](int offset, const std::string& bits) {
+    const std::string at = "[%r2+" + std::to_string(offset) + "]";
+    return "ld.shared.u32 %r15, " + at + ";\nxor.b32 %r15, %r15, " + bits + ";\nst.shared.u32 " + at +
+           ", %r15;\n";
+  };
+  const auto last_by = [](const probe::MmaCase& p, const std::string& use, const std::string& what,
+                          const std::string& start) {
+    const std::string text = in_between(p, use, what);
+    const size_t at = text.find(start);
+    ASSERT_NE(at, std::string::npos) << text;
+    expect(p, text,
+           "last by '" + start.substr(0, start.find(' ')) + "' of PTX line " +
+               std::to_string(
+                   1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n')));
+  };
+  const std::string use = ".collector::a::use";
+  // Element 6 of row 3 stands in bytes 60 and 61: byte 62, and what lies before and behind, come later.
+  const auto later = [](int byte) {
+    const std::string at = "[%r2+" + std::to_string(byte) + "]";
+    return "ld.shared.u8 %r15, " + at + ";\nst.shared.b8 " + at + ", %r15;\n";
+  };
+  last_by(shared, use, writes(60, "256") + later(48) + later(62) + later(63) + later(64) + later(72),
+          "st.shared.u32 [%r2+60]");
+  // Column 1 of B, element 2 of 32 bytes, in rows of 128 bytes whose units are exchanged.
+  const int second = 16384 + ((128 + 32 * static_cast<int>(weights.step) + 4) ^ 16);
+  last_by(weights, ".collector::b3::use", writes(second, "256") + later(second - 2) + later(second + 2),
+          "st.shared.u32 [%r2+" + std::to_string(second) + "]");
+  expect(weights, in_between(weights, ".collector::b3::use", writes(second, "256")),
+         "and column 1 of B in bytes ");
+  // 16 elements of six bits in 16 bytes: element 15 of row 3 ends in byte 11, element 16 starts the next 16,
+  // which are 128 bytes on.
+  probe::MmaCase six = probe::draw(probe::kMmaKindsOf[5], probe::kMmaSwizzles[0], 128, 64, 3);
+  six.collector = ".collector::a::fill";
+  six.accumulate = false;
+  expect(six, in_between(six, use, writes(56, "0x10000000")),
+         "and row 3 of A in bytes 1072 to 1087 of shared");
+  expect(six, in_between(six, use, writes(176, "1")), "and row 3 of A in bytes 1200 to 1215 of shared");
+  // Of eight columns of A in tensor memory the upper four.
+  last_by(in_tensor, use, "add.u32 %r15, %r13, 4;\ntcgen05.cp.cta_group::1.128x128b [%r15], %x1;\n",
+          "tcgen05.cp.cta_group::1.128x128b [%r15]");
+}
+
 }  // namespace
 }  // namespace bitwell::isa
