@@ -102,6 +102,57 @@ TEST(Polls, ALaunchStartsBehindAClusterOfWhichACtaHasEnded) {
   }
 }
 
+// CTAs of all launches in flight count together, and each once.
+TEST(Polls, ProgressIsOfAllLaunchesInFlight) {
+  const std::string path = testing::TempDir() + "/bitwell_progress.ptx";
+  std::ofstream(path)
+      << kHead
+      << ".visible .entry first(.param .u64 flag)\n{\ngriddepcontrol.launch_dependents;\nret;\n}\n"
+         ".visible .entry second(.param .u64 flag)\n{\ngriddepcontrol.wait;\nret;\n}\n";
+  launch::Launch l;
+  l.ptx = path;
+  l.entry = "first";
+  l.shape.grid = {2, 1, 1};
+  l.shape.block = {1, 1, 1};
+  l.add_buffer({"flag", std::vector<std::byte>(4), true, false, false});
+  launch::Step s;
+  s.ptx = path;
+  s.entry = "second";
+  s.programmatic = true;
+  s.shape.grid = {3, 1, 1};
+  s.shape.block = {1, 1, 1};
+  s.arguments.push_back({{}, 0});
+  l.then.push_back(s);
+  std::vector<uint64_t> done;
+  Options options;
+  options.progress = [&](const Progress& p) {
+    done.push_back(p.done);
+    EXPECT_EQ(p.all, 5u);
+  };
+  test::run_file(l, options);
+  EXPECT_EQ(done, (std::vector<uint64_t>{1, 2, 3, 4, 5}));
+}
+
+// Of a long cluster it is told how many instructions its warps have executed since the one before ended.
+TEST(Polls, ProgressWithinAClusterCountsFromTheLastEnd) {
+  test::Kernel k;
+  k.registers = ".reg .pred %p<2>; .reg .b32 %r<2>;";
+  k.body = "mov.u32 %r0, 0;\nmore: add.u32 %r0, %r0, 1;\nsetp.lt.u32 %p0, %r0, 1450000;\n@%p0 bra more;\n";
+  k.shape.grid = {2, 1, 1};
+  k.shape.block = {1, 1, 1};
+  std::vector<uint64_t> within;
+  k.options.threads = 1;
+  k.options.progress = [&](const Progress& p) {
+    if (p.warp_instructions != 0) within.push_back(p.warp_instructions);
+  };
+  EXPECT_EQ(k.run().end(), "held");
+  ASSERT_EQ(within.size(), 2u);  // 2^22 instructions on, of 4.35 millions each
+  for (const uint64_t n : within) {
+    EXPECT_GE(n, uint64_t{1} << 22);
+    EXPECT_LT(n, 4'400'000u);
+  }
+}
+
 struct First : Chooser {
   size_t choose(std::span<const Taker>) override { return 0; }
 };
