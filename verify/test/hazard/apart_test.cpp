@@ -2,6 +2,7 @@
 // finds that is told of all of them in order: bugs of the catalogue, each in many clusters with memory of
 // their own, and what clusters do to each other.
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <regex>
 
@@ -290,6 +291,36 @@ TEST(Apart, NotesComeOnce) {
     ASSERT_EQ(answer.result.notes.size(), 1U) << session::describe(answer);
     EXPECT_EQ(answer.result.notes[0].times, 31 * kCtas);
   }
+}
+
+// The first clusters read a word that one of those behind them writes.
+TEST(Apart, WhatTheFirstReadALaterOneWrites) {
+  const session::Answer answer = same_on_all(launch_of(
+      "setp.eq.u32 %p4, %r1, 0;\n@%p4 ld.global.u32 %r3, [%a0];\nsetp.eq.and.u32 %p2, %r0, 60, %p4;\n"
+      "@%p2 st.global.u32 [%a0], %r0;\n"));
+  EXPECT_EQ(answer.result.host.clusters, 0U);
+  EXPECT_EQ(answer.result.host.why_not_all, "clusters share bytes of 'words' that one of them changes");
+  ASSERT_EQ(answer.findings.size(), 2U) << session::describe(answer);  // a read before it and one behind it
+}
+
+// New threads are to have stacks for which no machine has room: the launch's own does all.
+TEST(Apart, WhereNoThreadsAreToBeHad) {
+  pthread_attr_t before, huge;
+  pthread_getattr_default_np(&before);
+  pthread_attr_init(&huge);
+  pthread_attr_setstacksize(&huge, size_t{1} << 47);
+  pthread_setattr_default_np(&huge);
+  const launch::Launch launch = launch_of(
+      "@%p0 st.shared.u32 [word], %r0;\n@!%p0 ld.shared.u32 %r3, [word];\n"
+      "@%p0 st.global.u32 [%a1], %r0;\n");
+  const End one = ended(launch, false, 4), in_order = ended(launch, false, 0);
+  pthread_setattr_default_np(&before);
+  pthread_attr_destroy(&huge);
+  pthread_attr_destroy(&before);
+  EXPECT_EQ(one.host.threads, 1U);
+  EXPECT_EQ(one.host.clusters, kCtas);
+  EXPECT_TRUE(one.as(in_order)) << one.found << "\nin order\n" << in_order.found;
+  EXPECT_NE(one.found, "");
 }
 
 }  // namespace

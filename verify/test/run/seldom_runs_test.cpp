@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "../kernel.h"
+#include "model/isa/compile/compile.h"
+#include "model/ptx/parse.h"
 #include "model/run/watch/follow.h"
+#include "model/run/watch/numeric.h"
 
 namespace bitwell::run {
 namespace {
@@ -142,6 +145,60 @@ TEST(SeldomRuns, AnUncheckedLaunchFollowsNothingInSharedMemory) {
     k.options.checked = checked;
     EXPECT_EQ(k.run().end(), "held");
     EXPECT_EQ(follow.met(), checked ? 1u : 0u);
+  }
+}
+
+// What a table of three inputs says where some of them are known (PTX ISA 9.0, 9.7.8.7: the table's bit is
+// that of a, b and c as 0xF0, 0xCC and 0xAA have them): bit 0 of the result alone is looked at.
+TEST(SeldomRuns, ATableOfThreeInputsIsKnownWhereTheOthersDoNotMatter) {
+  struct Case {
+    const char *a, *b, *c, *table;
+    bool known;
+  };
+  for (const Case& c : {Case{"%u", "%u", "%u", "0x00", true}, {"%u", "%u", "%u", "0xFF", true},
+                        {"%u", "%u", "%u", "0x96", false},    {"%u", "0", "%u", "0x80", true},
+                        {"%u", "2", "%u", "0x80", true},      {"%u", "1", "%u", "0x80", false},
+                        {"%u", "-1", "%u", "0xFE", true},     {"%u", "1", "%u", "0xFE", true},
+                        {"%u", "2", "%u", "0xFE", false},     {"5", "%u", "%u", "0xF0", true},
+                        {"%u", "5", "%u", "0xCC", true},      {"%u", "%u", "5", "0xAA", true},
+                        {"%u", "5", "5", "0xF0", false},      {"5", "%u", "5", "0xCC", false},
+                        {"5", "5", "%u", "0xAA", false},      {"1", "%u", "7", "0xCA", false},
+                        {"0", "%u", "7", "0xCA", true},       {"1", "7", "%u", "0xCA", true},
+                        {"%u", "7", "7", "0xCA", true},       {"%u", "6", "7", "0xCA", false}}) {
+    const std::string end =
+        seldom("lop3.b32 %r2, " + std::string(c.a) + ", " + c.b + ", " + c.c + ", " + c.table +
+               "; and.b32 %r2, %r2, 1; setp.eq.u32 %p2, %r2, 0; @%p2 bra end;\nend:")
+            .run()
+            .end();
+    EXPECT_EQ(end == "held", c.known) << c.a << " " << c.b << " " << c.c << " " << c.table << ": " << end;
+  }
+}
+
+// Of several CTAs, on several host threads, as many bits as the one that loses most: 2048 and 1, of which 2
+// is the last place; 1.5 in CTA 5.
+TEST(SeldomRuns, LostBitsAreTheMostOfAllClusters) {
+  const test::Kernel k{
+      .parameters = ".param .u64 out",
+      .registers = ".reg .pred %p; .reg .b16 %h<4>; .reg .b32 %r; .reg .b64 %a<2>;",
+      .start =
+          "ld.param.u64 %a0, [out]; mov.u32 %r, %ctaid.x; mul.wide.u32 %a1, %r, 2; add.u64 %a0, %a0, %a1;",
+      .body =
+          "mov.b16 %h0, 0x6800; mov.b16 %h1, 0x3C00; setp.eq.u32 %p, %r, 5; @%p mov.b16 %h1, 0x3E00;\n"
+          "add.rn.f16 %h2, %h0, %h1; st.global.b16 [%a0], %h2;",
+      .shape = {.grid = {8, 1, 1}, .block = {1, 1, 1}},
+      .buffers = {test::output(16)}};
+  for (const unsigned threads : {1u, 2u, 4u}) {
+    const auto program = std::make_shared<isa::Program>(isa::compile(ptx::parse(k.text()), "k"));
+    const NumericWatch watch(*program, Bound{0});
+    launch::Launch l = k.launch();
+    Options options;
+    options.threads = threads;
+    test::run_ptx(std::make_shared<const isa::Module>(program), l, options);
+    const std::vector<Losses> losses = watch.losses();
+    ASSERT_EQ(losses.size(), 1u);
+    EXPECT_EQ(losses[0].shortened.count, 8u) << threads;
+    EXPECT_EQ(losses[0].shortened.bits, 2) << threads;
+    EXPECT_EQ(losses[0].shortened.first.cta[0], 0u) << threads;
   }
 }
 

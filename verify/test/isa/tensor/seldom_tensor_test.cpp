@@ -37,8 +37,8 @@ std::vector<float> product_with(uint32_t a_type, const std::string& predicate, u
       "mov.u32 %r12, ones; shr.u32 %r12, %r12, 4; and.b32 %r12, %r12, 0x3FFF; cvt.u64.u32 %a4, %r12;\n"
       "or.b64 %a4, %a4, 0x0000401000080000; mov.u32 %r13, " +
       std::to_string(descriptor) +
-      "; add.u32 %r14, %r2, 16; setp.ne.u32 %p3, %r0, 0;\n"
-      "tcgen05.mma.cta_group::1.kind::f8f6f4 [%r2], [%r14], %a4, %r13, " +
+      "; add.u32 %r14, %r2, 12; sub.u32 %r15, %r2, 4; setp.ne.u32 %p3, %r0, 0;\n"
+      "tcgen05.mma.cta_group::1.kind::f8f6f4 [%r15+4], [%r14+4], %a4, %r13, " +
       predicate + ";\n";
   const std::vector<uint32_t> cells = k.run(std::vector<std::byte>(16));
   std::vector<float> out;
@@ -122,6 +122,86 @@ TEST(SeldomTensor, APackedRegisterIsKnownWhereBothOfItsCellsAre) {
       said = e.what();
     }
     EXPECT_EQ(said == "held", column < 15) << column << ": " << said;
+  }
+}
+
+// The end of a run of `issuer`, before which column c of tensor memory holds c, with functions before the
+// entry.
+std::string tensor_end_of(const std::string& issuer, const std::string& functions = "") {
+  TensorKernel k;
+  k.fill = [](uint32_t c) { return "mov.u32 %v" + std::to_string(c) + ", " + std::to_string(c) + ";\n"; };
+  k.issuer = issuer + "setp.eq.u32 %p1, %r0, 0;\n";
+  std::string text = k.text();
+  text.insert(text.find(".visible .entry"), functions);
+  launch::Launch l;
+  l.entry = "k";
+  l.shape.block = {128, 1, 1};
+  l.add_buffer({"in", std::vector<std::byte>(16)});
+  l.add_buffer({"out", std::vector<std::byte>(size_t{4} * kTensorKernelColumns * 128), true, false, true});
+  try {
+    test::run_ptx(text, l);
+  } catch (const machine::Fault& e) {
+    return e.what();
+  }
+  return "held";
+}
+constexpr const char* kLoad = "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r1+3];\n";
+constexpr const char* kLoaded = "tcgen05.wait::ld.sync.aligned;\n";
+constexpr const char* kHalves = "and.b32 %r11, %r0, 1; setp.ne.u32 %p1, %r11, 0;\n";
+// A branch on a register that has to be 3.
+constexpr const char* kIsThree = "setp.ne.u32 %p3, %r10, 3; @%p3 trap;\n";
+
+// What depends on a load is behind it (PTX ISA 9.0, 9.7.16.6.4.5): of odd lanes, of the others, and of all
+// again.
+TEST(SeldomTensor, LanesReadWhatTheyLoadedOneBehindTheOther) {
+  const std::string by_halves =
+      "@%p1 add.u32 %r12, %r10, 1;\n@!%p1 add.u32 %r12, %r10, 1;\nsetp.ne.u32 %p3, %r12, 4; @%p3 trap;\n";
+  for (const std::string& body :
+       {kIsThree + by_halves, by_halves + kIsThree, by_halves + by_halves + kIsThree,
+        "@%p1 add.u32 %r12, %r10, 1;\n" + std::string(kIsThree)})
+    EXPECT_EQ(tensor_end_of(std::string(kHalves) + kLoad + body + kLoaded), "held") << body;
+}
+
+// Over what a load is to bring another value may be put, which nobody has written: the load does not bring it
+// back.
+TEST(SeldomTensor, WhatReplacesALoadedValueStays) {
+  const std::string replaced = std::string(kHalves) + kLoad + "@%p1 mov.u32 %r10, %r13;\n" + kLoaded;
+  EXPECT_EQ(tensor_end_of(replaced +
+                          "@!%p1 mov.u32 %r12, %r10; @%p1 mov.u32 %r12, 3; setp.ne.u32 %p3, %r12, 3; @%p3 "
+                          "trap;\n"),
+            "held");
+  const std::string used = tensor_end_of(replaced + kIsThree);
+  EXPECT_NE(used.find("never written"), std::string::npos) << used;
+}
+
+// Registers of a function are its own: those that a load is to bring to its caller are none of them.
+TEST(SeldomTensor, AFunctionsRegistersAreNotLoaded) {
+  constexpr int kRegisters = 48;
+  const auto function = [](const std::string& code) {
+    std::string out = ".func own() {\n.reg .pred %p; .reg .b32 %u; .reg .b32 %x<" +
+                      std::to_string(kRegisters) + ">; .reg .b32 %s;\nmov.u32 %s, 0;\n" + code;
+    return out + "E: ret;\n}\n";
+  };
+  // All of them get what nobody has written.
+  std::string all, each;
+  for (int i = 0; i < kRegisters; ++i) {
+    const std::string x = "%x" + std::to_string(i);
+    all += "mov.u32 " + x + ", %u;\n";
+    each += "add.u32 %s, %s, " + x + ";\n";
+  }
+  EXPECT_EQ(tensor_end_of(std::string(kLoad) + "call own, ();\n" + kLoaded + kIsThree, function(all + each)),
+            "held");
+  EXPECT_EQ(tensor_end_of(std::string(kLoad) + "call own, ();\n" + kIsThree + kLoaded, function(all + each)),
+            "held");
+  // One of them was never written, the others are 1.
+  for (int i = 0; i < kRegisters; ++i) {
+    std::string ones;
+    for (int j = 0; j < kRegisters; ++j)
+      if (j != i) ones += "mov.u32 %x" + std::to_string(j) + ", 1;\n";
+    const std::string end =
+        tensor_end_of(std::string(kLoad) + "call own, ();\n" + kLoaded,
+                      function(ones + each + "setp.eq.u32 %p, %x" + std::to_string(i) + ", 0; @%p bra E;\n"));
+    EXPECT_NE(end.find("never written"), std::string::npos) << i << end;
   }
 }
 
