@@ -130,31 +130,41 @@ std::optional<Value> FunctionBuilder::special(const ptx::Operand& o, const Type&
         throw Invalid("'" + full + "', where '" + o.name + "' is a register of the kernel's own");
     if (o.suffix.empty()) return std::nullopt;
   }
+  const auto is_float = [](const std::string& m) {
+    return find_type(m) != nullptr && find_type(m)->kind == 'f';
+  };
+  const std::vector<std::string>& modifiers = instruction_->modifiers;
+  const bool converts = instruction_->opcode == "cvt" && want.kind != 'f' &&
+                        std::none_of(modifiers.begin(), modifiers.end(), is_float);
+  // Between integers cvt takes the low bits of one that is wider than its type, as ptxas 13.0 takes all.
+  const auto low_bits_of = [&](int bits, uint32_t row) {
+    return Value{row, want.bits < bits ? &type(".b" + std::to_string(bits)) : nullptr};
+  };
   for (size_t i = 0; i < kNames.size(); ++i) {
     if (kNames[i].name != full) continue;
     if (i + kWholeVectors >= kNames.size()) throw Invalid("'" + full + "' needs a component, .x, .y or .z");
     const bool wide = kNames[i].special == Special::gridid;
+    if (converts && want.bits < 32) return low_bits_of(32, special_row(32, kNames[i].special));
+    // Those that had 16 bits before PTX 2.0 are still read as such by mov.
+    const bool short_once = wide || kNames[i].special <= Special::nctaid_z;
+    if (want.bits == 16 && short_once && instruction_->opcode == "mov")
+      return Value{special_row(16, kNames[i].special), nullptr};
     if (want.bits != 32 && !(wide && want.bits == 64))
       throw Invalid("'" + full + "' is .u32 where " + std::string(want.name) + " is needed");
     if (want.kind == 'f')
       throw Invalid("'" + full + "' is .u32 where " + std::string(want.name) + " is needed");
     return Value{special_row(want.bits, kNames[i].special), nullptr};
   }
-  const auto is_float = [](const std::string& m) {
-    return find_type(m) != nullptr && find_type(m)->kind == 'f';
-  };
-  const std::vector<std::string>& modifiers = instruction_->modifiers;
-  const bool moves =
-      instruction_->opcode == "mov" ||
-      (instruction_->opcode == "cvt" && std::none_of(modifiers.begin(), modifiers.end(), is_float));
   const auto only_mov = [&](int bits) {
-    if (want.kind == 'f' || want.bits != bits || !moves)
+    if (want.kind == 'f' ||
+        (converts ? want.bits > bits : want.bits != bits || instruction_->opcode != "mov"))
       throw Invalid("'" + full + "' can be moved or converted as an integer of " + std::to_string(bits) +
                     " bits, and nothing else");
   };
   if (const std::optional<size_t> n = environment_register(full)) {
     only_mov(32);
-    return Value{special_row(32, static_cast<Special>(static_cast<size_t>(Special::envreg_0) + *n)), nullptr};
+    return low_bits_of(32,
+                       special_row(32, static_cast<Special>(static_cast<size_t>(Special::envreg_0) + *n)));
   }
   for (const Reserved& r : kReserved)
     if (full == r.name) {
@@ -162,13 +172,13 @@ std::optional<Value> FunctionBuilder::special(const ptx::Operand& o, const Type&
       if (sm() != 90)
         throw machine::Unsupported("special register '" + full +
                                    "', whose value is recorded of an H200 alone");
-      return Value{r.address ? special_row(32, Special::shared_base, r.value) : constant_row(32, r.value),
-                   nullptr};
+      return low_bits_of(
+          32, r.address ? special_row(32, Special::shared_base, r.value) : constant_row(32, r.value));
     }
   for (const Clock& c : kClocks)
     if (full == c.name) {
       only_mov(c.bits);
-      return Value{emit_time(*this, c.bits, c.high), nullptr};
+      return low_bits_of(c.bits, emit_time(*this, c.bits, c.high));
     }
   for (const char* colour : {".r", ".g", ".b", ".a"})
     if (o.suffix == colour)

@@ -68,6 +68,37 @@ TEST(Lanes, MasksAreOfTheLanesBelowAndAbove) {
       "mov.u32 %r9, %warpid;", [](uint32_t n) { return n / 32; }, 64);
 }
 
+// ptxas 13.0 takes them; its machine code has the low bits (R2 as SR_LANEID, then PRMT 0x8880 for .s8).
+TEST(Lanes, NarrowReadsOfSpecialRegistersAreOfTheirLowBits) {
+  const auto wide = [](const std::string& read) { return "mov.u32 %r9, 0;\n" + read; };
+  for (const char* type : {"u16", "s16", "b16"})
+    expect_lanes(
+        "mov." + std::string(type) + " %h1, %tid.x;\ncvt.u32.u16 %r9, %h1;", [](uint32_t n) { return n; },
+        320);
+  for (const char* one : {"%ctaid.y", "%gridid"})
+    expect_lanes(wide("mov.u16 %h1, " + std::string(one) + ";\ncvt.u32.u16 %r9, %h1;"),
+                 [](uint32_t) { return 0u; });
+  expect_lanes(
+      "mov.u16 %h1, %ntid.x;\nmov.u16 %h2, %nctaid.z;\nmov.b32 %r9, {%h1, %h2};",
+      [](uint32_t) { return 320u | 1u << 16; }, 320);
+  expect_lanes(
+      "cvt.u32.u16 %r9, %tid.x;", [](uint32_t n) { return n; }, 320);
+  expect_lanes(
+      "cvt.u32.u8 %r9, %tid.x;", [](uint32_t n) { return n % 256; }, 320);
+  expect_lanes(
+      "cvt.s32.s8 %r9, %tid.x;", [](uint32_t n) { return static_cast<uint32_t>(static_cast<int8_t>(n)); },
+      320);
+  expect_lanes("cvt.u32.u16 %r9, %lanemask_ge;", [](uint32_t n) { return ~((1u << n) - 1) & 0xFFFFu; });
+  expect_lanes("cvt.s32.s16 %r9, %lanemask_eq;", [](uint32_t n) {
+    return n == 15 ? 0xFFFF8000u : n < 15 ? 1u << n : 0u;
+  });
+  expect_lanes("cvt.u32.u8 %r9, %envreg3;", [](uint32_t) { return 0u; });
+  expect_lanes("cvt.u32.u16 %r9, %reserved_smem_offset_cap;", [](uint32_t) { return 1024u; });
+  for (const char* refused : {"mov.u16 %h1, %laneid;", "mov.u16 %h1, %clock;", "mov.u16 %h1, %clusterid.x;",
+                              "add.u16 %h1, %h1, %tid.x;", "cvt.u64.u64 %d1, %tid.x;"})
+    EXPECT_THROW(run(refused), machine::InputError) << refused;
+}
+
 TEST(Lanes, TheActiveMaskIsOfThoseThatExecuteIt) {
   expect_lanes("activemask.b32 %r9;", [](uint32_t) { return ~0u; });
   expect_lanes(
