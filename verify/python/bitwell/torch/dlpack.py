@@ -1,10 +1,12 @@
 """Tensors that pass through DLPack: a capsule of one of the GPU's says so, and what comes back of one is the GPU's."""
 import ctypes
 import functools
+import os
+import sys
 
 import torch
 
-from .. import gpu
+from .. import gpu, late
 from . import memory
 
 CPU, CUDA = 1, 2  # DLDeviceType
@@ -90,10 +92,20 @@ def imported(raw):
     return of
 
 
+TVM_FFI = "tvm_ffi._optional_torch_c_dlpack"
+
+
+def without_table():
+    """TVM makes such a table itself where torch has none, by a C++ compiler and in minutes; some of its callers ask nobody whether to."""
+    sys.modules[TVM_FFI].load_torch_c_dlpack_extension = lambda: None
+
+
 def patch():
     # By this table libraries in C ask torch itself, which says that the tensor is the CPU's; without it they ask for a capsule.
     if hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
         del torch.Tensor.__dlpack_c_exchange_api__
+    os.environ.setdefault("TVM_FFI_DISABLE_TORCH_C_DLPACK", "1")
+    late.after(TVM_FFI, without_table)
     torch.Tensor.__dlpack__ = exported(torch.Tensor.__dlpack__)
     torch.to_dlpack = torch.utils.dlpack.to_dlpack = exported(torch.utils.dlpack.to_dlpack)
     torch.from_dlpack = torch.utils.dlpack.from_dlpack = imported(torch.utils.dlpack.from_dlpack)

@@ -1,5 +1,6 @@
 """What other libraries hold tensors of the GPU to: where they stand, what their DLPack capsules say, operators for CUDA."""
 import gc
+import sys
 from typing import Optional
 
 import numpy as np
@@ -44,6 +45,33 @@ def test_storages_stand_where_a_gpus_do():
         made = [torch.empty(count, device="cuda"), torch.zeros(count, device="cuda", dtype=torch.bfloat16), torch.ones(count).cuda(),
                 torch.tensor([1.0] * min(count, 40), device="cuda"), torch.randn(count, device="cuda").cumsum(0)]
         assert [t.data_ptr() % 512 for t in made] == [0] * len(made), count
+
+
+def test_nobody_puts_a_table_of_c_functions_in_place_of_the_capsules(monkeypatch, tmp_path):
+    package = tmp_path / "tvm_ffi"
+    package.mkdir()
+    (package / "__init__.py").write_text("from . import _optional_torch_c_dlpack\n")
+    (package / "_optional_torch_c_dlpack.py").write_text("""
+import os, torch
+def load_torch_c_dlpack_extension():
+    torch.Tensor.__dlpack_c_exchange_api__ = "what a C++ compiler has made"
+if os.environ.get("TVM_FFI_DISABLE_TORCH_C_DLPACK", "0") == "0":
+    load_torch_c_dlpack_extension()
+""")
+    for name in [n for n in sys.modules if n.split(".")[0] == "tvm_ffi"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(tmp_path)
+    import tvm_ffi
+
+    try:
+        assert not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"), "by itself"
+        tvm_ffi._optional_torch_c_dlpack.load_torch_c_dlpack_extension()  # as TVM's Relax does
+        assert not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"), "by who asks for it"
+    finally:
+        for name in [n for n in sys.modules if n.split(".")[0] == "tvm_ffi"]:
+            del sys.modules[name]
+        if hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
+            del torch.Tensor.__dlpack_c_exchange_api__
 
 
 def test_a_capsule_says_that_its_tensor_is_the_gpus():
