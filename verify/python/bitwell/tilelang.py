@@ -89,18 +89,38 @@ class Driver:
         return (self.success,)
 
 
+CUDA = 2  # DLDeviceType
+
+
+def device_attribute(raw):
+    """What TVM asks of a device, by its own numbers (DeviceAttrKind), of the GPU; tests ask whether it is there. None: TVM does not know."""
+
+    def of(self, device_type, device_id, attribute):
+        if int(device_type) != CUDA:
+            return raw(self, device_type, device_id, attribute)
+        device = gpu.current().device
+        if device_id != 0:
+            return 0 if attribute == 0 else None
+        return {0: 1, 1: 1024, 2: 32, 3: 48 << 10, 4: "%d.%d" % device.capability, 5: device.name, 6: 1000 * device.clock, 7: device.processors,
+                8: "[1024, 1024, 64]", 9: 64 << 10, 13: device.l2, 14: device.memory}.get(attribute)
+
+    return of
+
+
 def activate() -> None:
     """tilelang has been imported; it asks the environment for its backend whenever it compiles."""
     os.environ.setdefault("TILELANG_EXECUTION_BACKEND", "nvrtc")
     try:
         import cuda.bindings.driver as driver
         from tilelang.jit.adapter.nvrtc import libgen
+        from tvm.runtime import Device
     except ImportError as error:
         gpu.current().note(f"tilelang's kernels are not run: {error}; pip install cuda-bindings")
         return
     answers = Driver(driver.CUresult.CUDA_SUCCESS)
     for name, function in answers.functions().items():
         setattr(driver, name, function)
+    Device._GetDeviceAttr = device_attribute(Device._GetDeviceAttr)
     compiled = libgen.compile_cuda
 
     def compile_ptx(code, target_format="ptx", arch=None, **more):

@@ -42,6 +42,15 @@ class CUresult(enum.IntEnum):
 def cuMemAlloc(size):
     raise RuntimeError("Failed to dlopen libcuda.so.1")
 """,
+    "tvm/runtime.py": """
+class Device:
+    def __init__(self, type, index):
+        self.type, self.index = type, index
+    def _GetDeviceAttr(self, device_type, device_id, attr_id):
+        return 0 if attr_id == 0 else None
+    def ask(self, attribute):
+        return self._GetDeviceAttr(self.type, self.index, attribute)
+""",
     "tilelang/jit/adapter/nvrtc/libgen.py": """
 def compile_cuda(code, target_format="ptx", arch=None, options=None):
     if arch is None:
@@ -81,7 +90,7 @@ def suite(pytester, monkeypatch):
         path = pytester.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    for folder in ("cuda", "cuda/bindings", "tilelang", "tilelang/jit", "tilelang/jit/adapter", "tilelang/jit/adapter/nvrtc"):
+    for folder in ("cuda", "cuda/bindings", "tvm", "tilelang", "tilelang/jit", "tilelang/jit/adapter", "tilelang/jit/adapter/nvrtc"):
         (pytester.path / folder / "__init__.py").touch()
     monkeypatch.setenv("PYTHONPATH", str(pytester.path), prepend=":")
     monkeypatch.delenv("TILELANG_EXECUTION_BACKEND", raising=False)
@@ -106,6 +115,17 @@ def test_it(tmp_path, bitwell):
 """)
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["1 test launched 2 kernels*"])
+
+
+def test_the_compilers_runtime_sees_the_gpu(suite):
+    result = suite("""
+def test_it():
+    from tvm.runtime import Device
+    cuda, other, rocm = Device(2, 0), Device(2, 1), Device(10, 0)
+    assert [d.ask(0) for d in (cuda, other, rocm)] == [1, 0, 0]
+    assert cuda.ask(4) == "9.0" and "H200" in cuda.ask(5) and cuda.ask(7) == 132 and other.ask(4) is None and rocm.ask(4) is None
+""")
+    result.assert_outcomes(passed=1)
 
 
 def test_a_fault_is_the_tests_message(suite):
