@@ -93,6 +93,7 @@ constexpr UnitRow kRows[] = {
     {"cvta", "", Unit::alu},
     {"isspacep", "", Unit::alu},
     {"copysign", "", Unit::alu},
+    {"testp", "", Unit::alu},
     {"mapa", "", Unit::alu},
     {"getctarank", "", Unit::alu},
     {"createpolicy", "", Unit::alu},

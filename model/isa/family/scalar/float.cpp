@@ -1,4 +1,5 @@
-// Floating-point forms: fp32, fp64, comparison, selection (PTX ISA 9.0, 9.7.3, 9.7.6).
+// Floating-point forms: fp32, fp64, comparison, selection, tests of a number's class (PTX
+// ISA 9.0, 9.7.3, 9.7.6).
 #include <array>
 
 #include "model/isa/family/emit.h"
@@ -6,6 +7,7 @@
 #include "model/isa/family/scalar/approximate_double.h"
 #include "model/isa/lanes/soft.h"
 #include "model/machine/failure.h"
+#include "model/machine/warp.h"
 
 namespace bitwell::isa {
 namespace {
@@ -65,6 +67,37 @@ void set(Builder& b, const Match&) {
   bool negated = false;
   if (joined) op.c = b.predicate(b.operand(3), false, negated).row;
   op.imm = join_bits(i, negated) | (result == ".f32" ? 8 : 0);
+  b.emit(op);
+}
+
+// testp: Has says of the number's bits without its sign whether it has the property. Zeros count as normal.
+template <class T, class Has>
+void testp_lanes(const Op& op, std::byte* rows, uint32_t mask) {
+  const auto* a = reinterpret_cast<const T*>(rows + op.a);
+  uint32_t result = 0;
+  for (int i = 0; i < machine::kLanes; ++i)
+    result |= static_cast<uint32_t>(Has{}(static_cast<T>(a[i] & ~T{0} >> 1))) << i;
+  auto* d = reinterpret_cast<uint32_t*>(rows + op.d);
+  *d = (*d & ~mask) | (result & mask);
+}
+
+template <class T, T infinity, T least_normal>
+Lanes testp_of(std::string_view property) {
+  const auto lanes = [](auto has) -> Lanes { return testp_lanes<T, decltype(has)>; };
+  if (property == ".finite") return lanes([](T m) { return m < infinity; });
+  if (property == ".infinite") return lanes([](T m) { return m == infinity; });
+  if (property == ".number") return lanes([](T m) { return m <= infinity; });
+  if (property == ".notanumber") return lanes([](T m) { return m > infinity; });
+  if (property == ".normal") return lanes([](T m) { return m == 0 || (m >= least_normal && m < infinity); });
+  return lanes([](T m) { return m != 0 && m < least_normal; });
+}
+
+// testp.property.type p, a
+void testp(Builder& b, const Match& m) {
+  Op op;
+  op.lanes = m.choice[1] == ".f32" ? testp_of<uint32_t, 0x7F800000, 0x00800000>(m.choice[0])
+                                   : testp_of<uint64_t, 0x7FF0000000000000, 0x0010000000000000>(m.choice[0]);
+  place_operands(b, op);
   b.emit(op);
 }
 
@@ -218,6 +251,7 @@ constexpr Form kFloat[] = {
     {"max.f64", "d:f64 s:f64 s:f64", emit_lanes},
     {"copysign.f32", "d:f32 s:f32 s:f32", emit_lanes},
     {"copysign.f64", "d:f64 s:f64 s:f64", emit_lanes},
+    {"testp{.finite,.infinite,.number,.notanumber,.normal,.subnormal}{.f32,.f64}", "q s:$2", testp},
     {"setp{.eq,.ne}[.and,.or,.xor]{.b16,.b32,.b64,.u16,.u32,.u64,.s16,.s32,.s64}", "*", setp},
     {"setp{.lt,.le,.gt,.ge}[.and,.or,.xor]{.u16,.u32,.u64,.s16,.s32,.s64}", "*", setp},
     {"setp{.lo,.ls,.hi,.hs}[.and,.or,.xor]{.u16,.u32,.u64}", "*", setp},
