@@ -78,10 +78,6 @@ CUresult cuGetProcAddress(const char* name, void** out, int version, cuuint64_t 
                           CUdriverProcAddressQueryResult* found) {
   return look_up(name, out, version, (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0, found);
 }
-CUresult cuGetProcAddress_v2_ptsz(const char* name, void** out, int version, cuuint64_t flags,
-                                  CUdriverProcAddressQueryResult* found) {
-  return look_up(name, out, version, (flags & CU_GET_PROC_ADDRESS_LEGACY_STREAM) == 0, found);
-}
 #undef cuGetProcAddress
 CUresult cuGetProcAddress(const char* name, void** out, int version, cuuint64_t flags) {
   return cuGetProcAddress_v2(name, out, version, flags, nullptr);

@@ -6,7 +6,8 @@ Usage: names.py INCLUDE LIBCUDART [FILE...]   (FILE: more names, one a line)
 functions.inc     every function of the driver and the runtime: what has no body says so when it is called
 entry_points.inc  the driver's functions as cuGetProcAddress knows them: name, since which CUDA, symbol
 per_thread.ld     the names for per-thread default streams that are the others', for no stream is given or nobody looks at it. Those of
-                  by_thread.inc, which is written by hand, take the thread's stream; two have bodies of their own
+                  by_thread.inc, which is written by hand, take the thread's stream; cudaGetDriverEntryPointByVersion has a body of its
+                  own, and cuGetProcAddress_v2_ptsz is no symbol: cuda.h defines it
 """
 import pathlib
 import re

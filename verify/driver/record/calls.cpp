@@ -317,14 +317,6 @@ CUresult cuGetProcAddress(const char* name, void** out, int version, cuuint64_t 
     *out = instead(name, version, (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0, *out);
   return result;
 }
-decltype(cuGetProcAddress_v2) cuGetProcAddress_v2_ptsz;
-CUresult cuGetProcAddress_v2_ptsz(const char* name, void** out, int version, cuuint64_t flags,
-                                  CUdriverProcAddressQueryResult* found) {
-  const CUresult result = REAL(cuGetProcAddress_v2_ptsz)(name, out, version, flags, found);
-  if (result == CUDA_SUCCESS && out != nullptr && *out != nullptr)
-    *out = instead(name, version, (flags & CU_GET_PROC_ADDRESS_LEGACY_STREAM) == 0, *out);
-  return result;
-}
 #undef cuGetProcAddress
 CUresult cuGetProcAddress(const char* name, void** out, int version, cuuint64_t flags) {
   const CUresult result = REAL(cuGetProcAddress)(name, out, version, flags);

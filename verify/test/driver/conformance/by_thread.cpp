@@ -57,21 +57,17 @@ void by_thread(const Device& d) {
   held(nodes == 1, "is captured", std::to_string(nodes));
 
   section = "cuGetProcAddress for the thread's stream";
-  const auto number_by = [&](auto* get, cuuint64_t flags) {
+  const auto number_by = [&](cuuint64_t flags) {
     void* f = nullptr;
     CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     unsigned long long out = 0;
-    well(get("cuStreamGetId", &f, 13000, flags, &found), "it is found");
+    well(CU(cuGetProcAddress)("cuStreamGetId", &f, 13000, flags, &found), "it is found");
     if (f != nullptr) well(reinterpret_cast<decltype(&cuStreamGetId)>(f)(nullptr, &out), "and called");
     return out;
   };
-  auto* const get = &CU(cuGetProcAddress);
-  held(number_by(get, CU_GET_PROC_ADDRESS_DEFAULT) == legacy, "by default the legacy one");
-  held(number_by(get, CU_GET_PROC_ADDRESS_LEGACY_STREAM) == legacy, "by its flag");
-  held(number_by(get, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) == own, "by its flag the thread's");
-  auto* const get_by_thread = &BY_THREAD(cuGetProcAddress);
-  held(number_by(get_by_thread, CU_GET_PROC_ADDRESS_DEFAULT) == own, "by default, under its name with _ptsz");
-  held(number_by(get_by_thread, CU_GET_PROC_ADDRESS_LEGACY_STREAM) == legacy, "by its flag the legacy one");
+  held(number_by(CU_GET_PROC_ADDRESS_DEFAULT) == legacy, "by default the legacy one");
+  held(number_by(CU_GET_PROC_ADDRESS_LEGACY_STREAM) == legacy, "by its flag");
+  held(number_by(CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) == own, "by its flag the thread's");
   well(CU(cuMemFree)(p), "free");
 }
 
