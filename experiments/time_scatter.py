@@ -2,7 +2,9 @@
 """The model of time against an H200, in one picture and one table: time_scatter.py TIME_CHECK PICTURE.png
 
 Runs time_check (which prints a row for each kernel and shape, and how far off the model and a closed form are), passes
-its table on, and draws each row: what was measured along, what was modelled up, filled where it was kept aside."""
+its table on, and draws each row: what was measured along, what was modelled up, filled where it was kept aside. In
+place of TIME_CHECK may stand a file with what it printed, .csv."""
+import contextlib
 import subprocess
 import sys
 
@@ -15,14 +17,20 @@ import matplotlib.pyplot as plt
 def main():
     check, picture = sys.argv[1:]
     rows = []
-    with subprocess.Popen([check], stdout=subprocess.PIPE, text=True) as run:
-        for line in run.stdout:
+    with contextlib.ExitStack() as stack:
+        run = None
+        if check.endswith(".csv"):
+            lines = stack.enter_context(open(check))
+        else:
+            run = stack.enter_context(subprocess.Popen([check], stdout=subprocess.PIPE, text=True))
+            lines = run.stdout
+        for line in lines:
             print(line, end="", flush=True)
             fields = line.rstrip().rsplit(",", 8)  # a shape may have commas of its own
             if len(fields) == 9 and fields[-1] in ("aside", "looked at"):
                 family = line.split(",", 1)[0]
                 rows.append((family, float(fields[1]), float(fields[2]), float(fields[6]), fields[-1] == "aside"))
-    if run.returncode != 0:
+    if run is not None and run.returncode != 0:
         return run.returncode
     figure, axes = plt.subplots(1, 2, figsize=(11, 5), sharey=True)
     for at, column, title in ((axes[0], 2, "the model"), (axes[1], 3, "a closed form")):
