@@ -145,7 +145,7 @@ std::string tensor_end_of(const std::string& issuer, const std::string& function
   }
   return "held";
 }
-constexpr const char* kLoad = "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r1+3];\n";
+constexpr const char* kTensorLoad = "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r1+3];\n";
 constexpr const char* kLoaded = "tcgen05.wait::ld.sync.aligned;\n";
 constexpr const char* kHalves = "and.b32 %r11, %r0, 1; setp.ne.u32 %p1, %r11, 0;\n";
 // A branch on a register that has to be 3.
@@ -159,13 +159,13 @@ TEST(SeldomTensor, LanesReadWhatTheyLoadedOneBehindTheOther) {
   for (const std::string& body :
        {kIsThree + by_halves, by_halves + kIsThree, by_halves + by_halves + kIsThree,
         "@%p1 add.u32 %r12, %r10, 1;\n" + std::string(kIsThree)})
-    EXPECT_EQ(tensor_end_of(std::string(kHalves) + kLoad + body + kLoaded), "held") << body;
+    EXPECT_EQ(tensor_end_of(std::string(kHalves) + kTensorLoad + body + kLoaded), "held") << body;
 }
 
 // Over what a load is to bring another value may be put, which nobody has written: the load does not bring it
 // back.
 TEST(SeldomTensor, WhatReplacesALoadedValueStays) {
-  const std::string replaced = std::string(kHalves) + kLoad + "@%p1 mov.u32 %r10, %r13;\n" + kLoaded;
+  const std::string replaced = std::string(kHalves) + kTensorLoad + "@%p1 mov.u32 %r10, %r13;\n" + kLoaded;
   EXPECT_EQ(tensor_end_of(replaced +
                           "@!%p1 mov.u32 %r12, %r10; @%p1 mov.u32 %r12, 3; setp.ne.u32 %p3, %r12, 3; @%p3 "
                           "trap;\n"),
@@ -189,17 +189,19 @@ TEST(SeldomTensor, AFunctionsRegistersAreNotLoaded) {
     all += "mov.u32 " + x + ", %u;\n";
     each += "add.u32 %s, %s, " + x + ";\n";
   }
-  EXPECT_EQ(tensor_end_of(std::string(kLoad) + "call own, ();\n" + kLoaded + kIsThree, function(all + each)),
-            "held");
-  EXPECT_EQ(tensor_end_of(std::string(kLoad) + "call own, ();\n" + kIsThree + kLoaded, function(all + each)),
-            "held");
+  EXPECT_EQ(
+      tensor_end_of(std::string(kTensorLoad) + "call own, ();\n" + kLoaded + kIsThree, function(all + each)),
+      "held");
+  EXPECT_EQ(
+      tensor_end_of(std::string(kTensorLoad) + "call own, ();\n" + kIsThree + kLoaded, function(all + each)),
+      "held");
   // One of them was never written, the others are 1.
   for (int i = 0; i < kRegisters; ++i) {
     std::string ones;
     for (int j = 0; j < kRegisters; ++j)
       if (j != i) ones += "mov.u32 %x" + std::to_string(j) + ", 1;\n";
     const std::string end =
-        tensor_end_of(std::string(kLoad) + "call own, ();\n" + kLoaded,
+        tensor_end_of(std::string(kTensorLoad) + "call own, ();\n" + kLoaded,
                       function(ones + each + "setp.eq.u32 %p, %x" + std::to_string(i) + ", 0; @%p bra E;\n"));
     EXPECT_NE(end.find("never written"), std::string::npos) << i << end;
   }
