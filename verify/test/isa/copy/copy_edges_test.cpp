@@ -1,0 +1,196 @@
+// Copies at the last place where they fit, of shared and of global memory: every byte around them stays as it
+// was; one step further, and beside their alignment, they fault. And the bytes that pad a tensor's elements.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "../../kernel.h"
+#include "model/machine/tensor/tensor_map_bytes.h"
+
+namespace bitwell::isa {
+namespace {
+
+constexpr uint32_t kTile = 1024, kGlobal = 4096;
+
+std::byte of_global(size_t i) { return static_cast<std::byte>(i * 5 + 3); }
+std::byte of_tile(size_t i) { return static_cast<std::byte>(i * 11 + 7); }
+
+// %r0: the lane; %r9: the place in `tile`, the last variable of shared memory; %d8: that in `buffer`; %d2: a
+// tensor map of it; %p0: lane 0; %r3: 0; `bar`: an mbarrier of one arrival.
+test::Left copied(const std::string& body, uint32_t in_tile, uint32_t in_buffer,
+                  const machine::TensorMap& map, const std::string& target) {
+  std::vector<std::byte> bytes(kGlobal), tile(kTile);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = of_global(i);
+  for (size_t i = 0; i < tile.size(); ++i) tile[i] = of_tile(i);
+  const test::Kernel k{
+      .target = target,
+      .parameters = ".param .u64 pbuffer, .param .u64 ptile, .param .u64 pout, .param .align 128 .b8 m[128]",
+      .registers = ".reg .pred %p<4>; .reg .b32 %r<20>; .reg .b64 %d<12>;",
+      .shared = ".shared .align 128 .b64 bar; .shared .align 128 .b8 tile[" + std::to_string(kTile) + "];",
+      .start =
+          "ld.param.u64 %d0, [pbuffer]; ld.param.u64 %d5, [ptile]; ld.param.u64 %d1, [pout]; mov.b64 %d2, "
+          "m;\n"
+          "cvta.param.u64 %d2, %d2; mov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0; mov.u32 %r3, 0; mov.u32 "
+          "%r1, tile;\n"
+          "@%p0 mbarrier.init.shared.b64 [bar], 1; @%p0 fence.mbarrier_init.release.cluster;\n"
+          "mad.lo.u32 %r4, %r0, 16, %r1; mul.wide.u32 %d3, %r0, 16; add.u64 %d5, %d5, %d3; add.u64 %d1, %d1, "
+          "%d3;\n"
+          "ld.global.v4.u32 {%r5, %r6, %r7, %r8}, [%d5]; st.shared.v4.u32 [%r4], {%r5, %r6, %r7, %r8};\n"
+          "ld.global.v4.u32 {%r5, %r6, %r7, %r8}, [%d5+512]; st.shared.v4.u32 [%r4+512], {%r5, %r6, %r7, "
+          "%r8};\n"
+          "fence.proxy.async; bar.warp.sync -1; add.u32 %r9, %r1, " +
+          std::to_string(in_tile) + "; add.u64 %d8, %d0, " + std::to_string(in_buffer) + ";",
+      .body = body,
+      .finish =
+          "bar.warp.sync -1;\n"
+          "ld.shared.v4.u32 {%r5, %r6, %r7, %r8}, [%r4]; st.global.v4.u32 [%d1], {%r5, %r6, %r7, %r8};\n"
+          "ld.shared.v4.u32 {%r5, %r6, %r7, %r8}, [%r4+512]; st.global.v4.u32 [%d1+512], {%r5, %r6, %r7, "
+          "%r8};",
+      .buffers = {{"buffer", std::move(bytes), true, false, true},
+                  test::input(std::move(tile)),
+                  test::output(kTile)},
+      .all_written = false};
+  launch::Launch l = k.launch();
+  l.add_tensor_map(0, map);
+  return k.run(std::move(l));
+}
+
+machine::TensorMap rows_of_64(uint32_t columns, uint32_t rows) {
+  machine::TensorMap m;
+  m.type = machine::TensorType::u8;
+  m.rank = 2;
+  m.dims = {64, 32, 1, 1, 1};
+  m.strides = {0, 64, 0, 0, 0};
+  m.box = {columns, rows, 1, 1, 1};
+  return m;
+}
+
+std::string loaded(uint32_t bytes, const std::string& copy) {
+  return "@%p0 mbarrier.arrive.expect_tx.shared.b64 _, [bar], " + std::to_string(bytes) + ";\n@%p0 " + copy +
+         "\nbar.warp.sync -1;\nW: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0; @!%p1 bra W;\n";
+}
+std::string stored(const std::string& copy) {
+  return "@%p0 " + copy + "\ncp.async.bulk.commit_group; cp.async.bulk.wait_group 0;\n";
+}
+
+struct Edge {
+  std::string body;
+  bool loads;
+  uint32_t bytes;          // of `tile`
+  uint32_t align;          // of the place there
+  uint32_t in_buffer = 0;  // bytes that %d8 names; 0: the map does
+  uint32_t buffer_align = 16;
+  uint32_t columns = 16, rows = 1;  // of the map's box
+  const char* target = "sm_90a";
+};
+
+std::vector<Edge> edges() {
+  std::vector<Edge> out;
+  for (const uint32_t bytes : {16u, 48u, 528u}) {
+    const std::string size = std::to_string(bytes);
+    out.push_back(
+        {loaded(bytes, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r9], [%d8], " +
+                           size + ", [bar];"),
+         true, bytes, 16, bytes});
+    out.push_back({stored("cp.async.bulk.global.shared::cta.bulk_group [%d8], [%r9], " + size + ";"), false,
+                   bytes, 16, bytes});
+  }
+  for (const uint32_t bytes : {4u, 8u, 16u})
+    out.push_back(
+        {"@%p0 cp.async.ca.shared.global [%r9], [%d8], " + std::to_string(bytes) + "; cp.async.wait_all;",
+         true, bytes, bytes, bytes, bytes});
+  const std::string tensor = "cp.async.bulk.tensor.2d.";
+  out.push_back(
+      {loaded(96, tensor + "shared::cluster.global.mbarrier::complete_tx::bytes [%r9], [%d2, {16, 5}], "
+                           "[bar];"),
+       true, 96, 128, 0, 16, 32, 3});
+  out.push_back({stored(tensor + "global.shared::cta.bulk_group [%d2, {16, 5}], [%r9];"), false, 96, 128, 0,
+                 16, 32, 3});
+  out.push_back(
+      {loaded(192, tensor + "shared::cluster.global.tile::gather4.mbarrier::complete_tx::bytes [%r9], [%d2, "
+                            "{16, 5, 6, 7, 8}], [bar];"),
+       true, 192, 128, 0, 16, 48, 1, "sm_100a"});
+  out.push_back(
+      {stored(tensor + "global.shared::cta.tile::scatter4.bulk_group [%d2, {16, 5, 6, 7, 8}], [%r9];"), false,
+       192, 128, 0, 16, 48, 1, "sm_100a"});
+  return out;
+}
+
+// Both memories behind the copy, where it takes place.
+void expect_copied(const Edge& e, const test::Left& left, uint32_t in_tile, uint32_t in_buffer) {
+  ASSERT_EQ(left.end(), "held") << e.body << in_tile << " " << in_buffer;
+  std::vector<std::byte> buffer(kGlobal), tile(kTile);
+  for (size_t i = 0; i < buffer.size(); ++i) buffer[i] = of_global(i);
+  for (size_t i = 0; i < tile.size(); ++i) tile[i] = of_tile(i);
+  for (uint32_t i = 0; i < e.bytes; ++i) {
+    const size_t there = e.in_buffer != 0 ? in_buffer + i : (5 + i / e.columns) * 64 + 16 + i % e.columns;
+    if (e.loads)
+      tile[in_tile + i] = of_global(there);
+    else
+      buffer[there] = of_tile(in_tile + i);
+  }
+  EXPECT_EQ(left.buffers[0].bytes, buffer) << e.body << in_tile << " " << in_buffer;
+  EXPECT_EQ(left.buffers[2].bytes, tile) << e.body << in_tile << " " << in_buffer;
+}
+
+TEST(CopyEdges, TheLastPlaceAndTheNext) {
+  for (const Edge& e : edges()) {
+    const auto at = [&](uint32_t in_tile, uint32_t in_buffer) {
+      return copied(e.body, in_tile, in_buffer, rows_of_64(e.columns, e.rows), e.target);
+    };
+    const uint32_t last = (kTile - e.bytes) / e.align * e.align;
+    for (const uint32_t in_tile : {0u, e.align, last}) expect_copied(e, at(in_tile, 0), in_tile, 0);
+    EXPECT_NE(
+        at(last + e.align, 0).fault.find("out-of-bounds access of " + std::to_string(e.bytes) + " bytes"),
+        std::string::npos)
+        << e.body << at(last + e.align, 0).end();
+    EXPECT_FALSE(at(last - e.align / 2, 0).fault.empty()) << e.body;
+    if (e.in_buffer == 0) continue;
+    const uint32_t end = kGlobal - e.in_buffer;
+    for (const uint32_t in_buffer : {e.buffer_align, end})
+      expect_copied(e, at(last, in_buffer), last, in_buffer);
+    EXPECT_NE(at(0, end + e.buffer_align).fault.find("'buffer' of 4096 bytes"), std::string::npos)
+        << e.body << at(0, end + e.buffer_align).end();
+    EXPECT_FALSE(at(0, end - e.buffer_align / 2).fault.empty()) << e.body;
+  }
+}
+
+// Of 16 bytes the first 8, or 12, are 16 elements; what stands behind them is nobody's, whatever stood there
+// before (PTX ISA 9.0, 5.5.1, ".b4x16_p64" and ".b6x16_p32").
+TEST(CopyEdges, WhatPadsElementsIsNotKnown) {
+  for (const auto& [type, bytes] :
+       {std::pair{machine::TensorType::u4x16_align16b, 8u}, {machine::TensorType::u6x16_align16b, 12u}}) {
+    machine::TensorMap map;
+    map.type = type;
+    map.rank = 2;
+    map.dims = {256, 8, 1, 1, 1};
+    map.strides = {0, 256, 0, 0, 0};
+    map.box = {128, 2, 1, 1, 1};
+    for (uint32_t at = 0; at < 272; ++at) {
+      if (at % 16 != 0 && at % 16 != 7 && at % 16 != 8 && at % 16 != 11 && at % 16 != 12 && at % 16 != 15)
+        continue;
+      if (at >= 32 && at < 224) continue;
+      const test::Left left = [&] {
+        const std::string body = loaded(2 * 8 * bytes,
+                                        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_"
+                                        "tx::bytes [%r9], [%d2, {128, "
+                                        "1}], [bar];") +
+                                 "@%p0 ld.shared.u8 %r10, [tile+" + std::to_string(at) +
+                                 "]; @%p0 st.global.u8 [%d8], %r10; bra END;\n";
+        std::vector<std::byte> none;
+        return copied(body + "bra END;\nEND: ret;\n", 0, 0, map, "sm_100a");
+      }();
+      const bool known = at >= 256 || at % 16 < bytes;
+      EXPECT_EQ(left.fault.empty(), known) << bytes << " " << at << " " << left.fault;
+      if (!known || !left.fault.empty()) continue;
+      const size_t group = at / 16;  // eight of a row
+      const std::byte want = at >= 256
+                                 ? of_tile(at)
+                                 : of_global((1 + group / 8) * 256 + 8 * bytes + group % 8 * bytes + at % 16);
+      EXPECT_EQ(left.buffers[0].bytes[0], want) << bytes << " " << at;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace bitwell::isa

@@ -1,0 +1,267 @@
+// What a copy says of itself to whoever gives it a time: its bytes, the sectors of 32 bytes of global memory
+// that it reaches, the lines of 128 in which it is fetched, where it begins and which CTAs get it.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "../../kernel.h"
+#include "model/machine/tensor/tensor_map_bytes.h"
+#include "model/run/cluster.h"
+#include "model/run/turns/chooser.h"
+
+namespace bitwell::isa {
+namespace {
+
+using machine::Task;
+
+constexpr size_t kIn = 8192, kOut = 8192;
+constexpr uint64_t kInAt = machine::kBuffers;  // where the first buffer stands
+
+// Operations go before warps; of each is kept what it says when it is first asked, and what behind a turn of
+// its own.
+class Tasks final : public run::Timekeeper {
+ public:
+  std::vector<Task> first, later;
+  uint64_t begins(const run::Grid&) override { return 1; }
+  void starts(const run::Cluster&) override {}
+  void ends(const run::Cluster&) override {}
+  void looks_at(const run::Cluster&) override {}
+  double ready(const run::Taker& taker, const machine::Agent* operation) override {
+    if (operation == nullptr) return 2;
+    if (!turns_.contains(taker.operation)) {
+      turns_[taker.operation] = 0;
+      first.push_back(operation->task());
+    } else if (turns_[taker.operation] != 0) {
+      later.push_back(operation->task());
+    }
+    return 1;
+  }
+  void has_turn(const run::Taker& taker) override {
+    if (taker.operation != 0) ++turns_[taker.operation];
+  }
+  void computed(int, uint32_t, uint32_t) override {}
+  bool enough() const override { return false; }
+
+ private:
+  std::map<uint64_t, int> turns_;
+};
+
+struct Asked {
+  std::string body;
+  uint32_t ctas = 1;
+  std::optional<machine::TensorMap> map{};
+};
+
+machine::TensorMap rows_of(uint32_t columns, uint32_t rows, uint64_t stride) {
+  machine::TensorMap m;
+  m.type = machine::TensorType::u8;
+  m.rank = 2;
+  m.dims = {stride, 16, 1, 1, 1};
+  m.strides = {0, stride, 0, 0, 0};
+  m.box = {columns, rows, 1, 1, 1};
+  return m;
+}
+
+// %r0: the lane; %r1: `tile`, all of which is written; %r2: `bar`, of one arrival; %r3: 0; %r4: the CTA's
+// rank; %d0: `in`; %d1: `out`; %d2 and %d3: the map of either; %p0: lane 0; %p1: it of rank 0.
+Tasks tasks(const Asked& c) {
+  test::Kernel k{
+      .parameters =
+          ".param .u64 pin, .param .u64 pout, .param .align 128 .b8 m0[128], .param .align 128 .b8 m1[128]",
+      .registers = ".reg .pred %p<6>; .reg .b16 %h<6>; .reg .b32 %r<20>; .reg .b64 %d<10>;",
+      .shared =
+          ".shared .align 1024 .b8 tile[4096]; .shared .align 16 .b64 bar; .shared .align 16 .b64 other;",
+      .start =
+          "ld.param.u64 %d0, [pin]; ld.param.u64 %d1, [pout]; mov.b64 %d2, m0; cvta.param.u64 %d2, %d2;\n"
+          "mov.b64 %d3, m1; cvta.param.u64 %d3, %d3; mov.u32 %r0, %tid.x; mov.u32 %r1, tile;\n"
+          "mov.u32 %r2, bar; setp.eq.u32 %p0, %r0, 0; mov.u32 %r3, 0; mov.u32 %r4, %cluster_ctarank;\n"
+          "setp.eq.and.u32 %p1, %r4, 0, %p0; mad.lo.u32 %r9, %r0, 16, %r1;\n"
+          "F: st.shared.v4.u32 [%r9], {%r3, %r3, %r3, %r3}; add.u32 %r9, %r9, 512;\n"
+          "add.u32 %r10, %r1, 4096; setp.lt.u32 %p2, %r9, %r10; @%p2 bra F;\n"
+          "@%p0 mbarrier.init.shared.b64 [bar], 1; @%p0 mbarrier.init.shared.b64 [other], 1;\n"
+          "fence.proxy.async; @%p0 fence.mbarrier_init.release.cluster;\n"
+          "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;",
+      .body = c.body,
+      .finish = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;",
+      .shape = {.grid = {c.ctas, 1, 1}, .block = {32, 1, 1}, .cluster = {c.ctas, 1, 1}},
+      .buffers = {test::input(std::vector<std::byte>(kIn)), test::output(kOut)},
+      .all_written = false};
+  Tasks seen;
+  k.options.chooser = &seen;
+  launch::Launch l = k.launch();
+  const machine::TensorMap map = c.map.value_or(rows_of(16, 1, 64));
+  l.add_tensor_map(0, map);
+  l.add_tensor_map(1, map);
+  EXPECT_EQ(k.run(std::move(l)).end(), "held") << c.body;
+  return seen;
+}
+
+uint64_t sectors(uint64_t at, uint64_t bytes) { return bytes == 0 ? 0 : (at + bytes - 1) / 32 - at / 32 + 1; }
+
+std::string expect(uint64_t bytes) {
+  return "@%p0 mbarrier.arrive.expect_tx.shared.b64 _, [bar], " + std::to_string(bytes) +
+         ";\nbar.warp.sync -1;\n";
+}
+std::string wait(int parity = 0) {
+  const std::string p = std::to_string(parity);
+  return "bar.warp.sync -1;\nW" + p + ": mbarrier.try_wait.parity.shared.b64 %p4, [bar], " + p +
+         "; @!%p4 bra W" + p + ";\n";
+}
+const std::string kLoad = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes ";
+const std::string kStore = "cp.async.bulk.global.shared::cta.bulk_group ";
+const std::string kStored = "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;\n";
+
+TEST(CopyTasks, ARunOfBytes) {
+  for (const uint64_t bytes : {16u, 32u, 48u, 128u, 144u, 512u, 528u, 1040u, 1552u})
+    for (const uint64_t offset : {0u, 16u, 32u, 112u})
+      for (const bool loads : {true, false}) {
+        const std::string size = std::to_string(bytes), at = std::to_string(offset);
+        const Tasks seen =
+            tasks({loads ? expect(bytes) + "@%p0 " + kLoad + "[tile], [%d0+" + at + "], " + size +
+                               ", [bar];\n" + wait()
+                         : "@%p0 " + kStore + "[%d1+" + at + "], [tile], " + size + ";\n" + kStored});
+        ASSERT_EQ(seen.first.size(), 1u);
+        const Task& t = seen.first[0];
+        EXPECT_EQ(t.kind, loads ? Task::Kind::load : Task::Kind::store);
+        EXPECT_EQ(t.bytes, bytes);
+        EXPECT_EQ(t.sectors, sectors(offset, bytes)) << bytes << " at " << offset;
+        EXPECT_EQ(t.lines, (bytes + 127) / 128) << bytes << " at " << offset;
+        EXPECT_FALSE(t.tensor_map);
+        EXPECT_EQ(t.ranks, loads ? 1u : 0u);
+        EXPECT_EQ(t.global % 4096, (loads ? kInAt : kInAt + kIn) % 4096 + offset);
+      }
+}
+
+TEST(CopyTasks, ThoseOfOtherCtas) {
+  // From one CTA's shared memory to the other's: nothing of it is in global memory.
+  const Tasks across = tasks(
+      {"mapa.shared::cluster.u32 %r9, %r1, 1; mapa.shared::cluster.u32 %r10, %r2, 1; setp.eq.u32 %p3, %r4, "
+       "1;\n"
+       "@%p3 bra E;\n@%p0 cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r9+512], "
+       "[tile], 256, [%r10];\nbra Z;\nE: " +
+           expect(256) + wait() + "Z: bar.warp.sync -1;\n",
+       2});
+  ASSERT_EQ(across.first.size(), 1u);
+  EXPECT_EQ(across.first[0].kind, Task::Kind::load);
+  EXPECT_EQ(across.first[0].bytes, 256u);
+  EXPECT_EQ(across.first[0].sectors, 0u);
+  EXPECT_EQ(across.first[0].global, 0u);
+  EXPECT_EQ(across.first[0].lines, 2u);
+  EXPECT_EQ(across.first[0].ranks, 2u);
+  // To several at once.
+  for (const uint32_t mask : {1u, 2u, 5u, 6u, 15u}) {
+    const std::string m = std::to_string(mask);
+    const Tasks seen = tasks(
+        {"mov.u16 %h1, " + m + "; mov.u32 %r9, " + m +
+             "; shr.b32 %r9, %r9, %r4; and.b32 %r9, %r9, 1;\n"
+             "setp.eq.u32 %p3, %r9, 1; setp.eq.and.u32 %p5, %r9, 1, %p0;\n"
+             "@%p5 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 64; bar.warp.sync -1;\n"
+             "@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+             "[tile], [%d0], 64, [bar], %h1;\n@!%p3 bra E;\n" +
+             wait() + "E: bar.warp.sync -1;\n",
+         4});
+    ASSERT_EQ(seen.first.size(), 1u);
+    EXPECT_EQ(seen.first[0].ranks, mask);
+    EXPECT_EQ(seen.first[0].bytes, 64u);
+    EXPECT_EQ(seen.first[0].sectors, 2u);
+  }
+}
+
+// Of a box each row has lines and sectors of its own; what is outside the tensor comes from nowhere.
+TEST(CopyTasks, ABoxOfATensor) {
+  struct Box {
+    uint32_t columns, rows;
+    int x, y;
+    uint64_t stride = 256;
+  };
+  for (const Box& b : {Box{16, 1, 0, 0}, Box{48, 4, 16, 2}, Box{144, 3, 0, 0}, Box{32, 4, 0, 14},
+                       Box{16, 8, 16, 0}, Box{16, 8, 0, 0, 16}, Box{48, 2, 240, 0}, Box{64, 4, 0, -2}}) {
+    for (const bool loads : {true, false}) {
+      if (!loads && b.y < 0) continue;  // a device stops there
+      const std::string at = "{" + std::to_string(b.x) + ", " + std::to_string(b.y) + "}";
+      const uint64_t bytes = uint64_t{b.columns} * b.rows;
+      const Tasks seen = tasks(
+          {loads ? expect(bytes) +
+                       "@%p0 cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                       "[tile], [%d2, " +
+                       at + "], [bar];\n" + wait()
+                 : "@%p0 cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%d3, " + at + "], [tile];\n" +
+                       kStored,
+           1, rows_of(b.columns, b.rows, b.stride)});
+      ASSERT_EQ(seen.first.size(), 1u);
+      uint64_t want = 0, last = ~uint64_t{0}, inside = 0;
+      for (int y = b.y; y < b.y + static_cast<int>(b.rows); ++y) {
+        if (y < 0 || y >= 16) continue;
+        const uint64_t from = static_cast<uint64_t>(y) * b.stride + static_cast<uint64_t>(b.x);
+        const uint64_t length = std::min<uint64_t>(b.columns, b.stride - static_cast<uint64_t>(b.x));
+        inside += length;
+        for (uint64_t s = from / 32; s <= (from + length - 1) / 32; ++s) {
+          want += s != last ? 1 : 0;
+          last = s;
+        }
+      }
+      const Task& t = seen.first[0];
+      EXPECT_TRUE(t.tensor_map);
+      EXPECT_EQ(t.sectors, want) << at << " of " << b.columns << " x " << b.rows;
+      EXPECT_EQ(t.bytes, loads ? bytes : inside);
+      if (inside == bytes) {
+        EXPECT_EQ(t.lines, (b.columns + 127) / 128 * b.rows);
+      }
+    }
+  }
+}
+
+// Threads that start the same copy: it counts for each of them, and behind the first for those that are left.
+TEST(CopyTasks, ThatOfSeveralThreads) {
+  for (const uint32_t lanes : {2u, 3u, 32u})
+    for (const bool loads : {true, false}) {
+      const std::string those = "setp.lt.u32 %p2, %r0, " + std::to_string(lanes) + ";\n@%p2 ";
+      const Tasks seen =
+          tasks({loads ? expect(lanes * 144) + those + kLoad + "[tile], [%d0], 144, [bar];\n" + wait()
+                       : those + kStore + "[%d1], [tile], 144;\n" + kStored});
+      ASSERT_EQ(seen.first.size(), 1u);
+      EXPECT_EQ(seen.first[0].bytes, lanes * 144u);
+      EXPECT_EQ(seen.first[0].sectors, lanes * 5u);
+      EXPECT_EQ(seen.first[0].lines, lanes * 2u);
+    }
+  // The barrier's phase is over with the first one's bytes: two are left.
+  const Tasks seen = tasks({expect(144) + "setp.lt.u32 %p2, %r0, 3;\n@%p2 " + kLoad +
+                            "[tile], [%d0], 144, [bar];\n" + wait() + expect(288) + wait(1)});
+  ASSERT_EQ(seen.first.size(), 1u);
+  EXPECT_EQ(seen.first[0].bytes, 432u);
+  ASSERT_FALSE(seen.later.empty());
+  EXPECT_EQ(seen.later[0].bytes, 288u);
+  EXPECT_EQ(seen.later[0].sectors, 10u);
+  EXPECT_EQ(seen.later[0].lines, 4u);
+}
+
+TEST(CopyTasks, AFewBytesOfEachLane) {
+  for (const uint32_t lanes : {1u, 7u, 32u})
+    for (const uint32_t size : {4u, 8u, 16u})
+      for (const uint32_t offset : {0u, 16u}) {
+        const std::string s = std::to_string(size);
+        const Tasks seen = tasks(
+            {"setp.lt.u32 %p2, %r0, " + std::to_string(lanes) + "; mad.lo.u32 %r9, %r0, " + s +
+             ", %r1; mul.wide.u32 %d4, %r0, " + s + "; add.u64 %d4, %d4, %d0;\n@%p2 cp.async.ca" +
+             ".shared.global [%r9], [%d4+" + std::to_string(offset) + "], " + s + ";\ncp.async.wait_all;\n"});
+        ASSERT_EQ(seen.first.size(), 1u);
+        EXPECT_EQ(seen.first[0].kind, Task::Kind::lanes);
+        EXPECT_EQ(seen.first[0].bytes, lanes * size);
+        EXPECT_EQ(seen.first[0].global % 4096, kInAt % 4096 + offset);
+      }
+  // A store into the other CTA's shared memory comes from registers.
+  const Tasks seen = tasks(
+      {"mapa.shared::cluster.u32 %r9, %r1, 1; mapa.shared::cluster.u32 %r10, %r2, 1; setp.eq.u32 %p3, %r4, "
+       "1;\n"
+       "setp.lt.u32 %p2, %r0, 4; mad.lo.u32 %r9, %r0, 8, %r9; @%p3 bra E;\n@%p2 "
+       "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u64 [%r9], %d0, [%r10];\nbra Z;\nE: " +
+           expect(32) + wait() + "Z: bar.warp.sync -1;\n",
+       2});
+  ASSERT_EQ(seen.first.size(), 1u);
+  EXPECT_EQ(seen.first[0].kind, Task::Kind::lanes);
+  EXPECT_EQ(seen.first[0].bytes, 32u);
+  EXPECT_EQ(seen.first[0].global, 0u);
+}
+
+}  // namespace
+}  // namespace bitwell::isa
