@@ -55,13 +55,14 @@ test::Left copied(const std::string& body, uint32_t in_tile, uint32_t in_buffer,
   return k.run(std::move(l));
 }
 
-machine::TensorMap rows_of_64(uint32_t columns, uint32_t rows) {
+machine::TensorMap rows_of_64(uint32_t columns, uint32_t rows, uint32_t stride) {
   machine::TensorMap m;
   m.type = machine::TensorType::u8;
   m.rank = 2;
   m.dims = {64, 32, 1, 1, 1};
   m.strides = {0, 64, 0, 0, 0};
   m.box = {columns, rows, 1, 1, 1};
+  m.element_strides[1] = stride;
   return m;
 }
 
@@ -82,6 +83,7 @@ struct Edge {
   uint32_t buffer_align = 16;
   uint32_t columns = 16, rows = 1;  // of the map's box
   const char* target = "sm_90a";
+  uint32_t stride = 1;  // of the map's rows: those that are named are as many as before
 };
 
 std::vector<Edge> edges() {
@@ -106,13 +108,16 @@ std::vector<Edge> edges() {
        true, 96, 128, 0, 16, 32, 3});
   out.push_back({stored(tensor + "global.shared::cta.bulk_group [%d2, {16, 5}], [%r9];"), false, 96, 128, 0,
                  16, 32, 3});
-  out.push_back(
-      {loaded(192, tensor + "shared::cluster.global.tile::gather4.mbarrier::complete_tx::bytes [%r9], [%d2, "
-                            "{16, 5, 6, 7, 8}], [bar];"),
-       true, 192, 128, 0, 16, 48, 1, "sm_100a"});
-  out.push_back(
-      {stored(tensor + "global.shared::cta.tile::scatter4.bulk_group [%d2, {16, 5, 6, 7, 8}], [%r9];"), false,
-       192, 128, 0, 16, 48, 1, "sm_100a"});
+  for (const uint32_t stride : {1u, 2u}) {
+    out.push_back(
+        {loaded(192, tensor +
+                         "shared::cluster.global.tile::gather4.mbarrier::complete_tx::bytes [%r9], [%d2, "
+                         "{16, 5, 6, 7, 8}], [bar];"),
+         true, 192, 128, 0, 16, 48, 1, "sm_100a", stride});
+    out.push_back(
+        {stored(tensor + "global.shared::cta.tile::scatter4.bulk_group [%d2, {16, 5, 6, 7, 8}], [%r9];"),
+         false, 192, 128, 0, 16, 48, 1, "sm_100a", stride});
+  }
   return out;
 }
 
@@ -136,7 +141,7 @@ void expect_copied(const Edge& e, const test::Left& left, uint32_t in_tile, uint
 TEST(CopyEdges, TheLastPlaceAndTheNext) {
   for (const Edge& e : edges()) {
     const auto at = [&](uint32_t in_tile, uint32_t in_buffer) {
-      return copied(e.body, in_tile, in_buffer, rows_of_64(e.columns, e.rows), e.target);
+      return copied(e.body, in_tile, in_buffer, rows_of_64(e.columns, e.rows, e.stride), e.target);
     };
     const uint32_t last = (kTile - e.bytes) / e.align * e.align;
     for (const uint32_t in_tile : {0u, e.align, last}) expect_copied(e, at(in_tile, 0), in_tile, 0);

@@ -1,0 +1,180 @@
+// States and limits of the machine that launches seldom come to: zeros that were written, barriers of a CTA
+// that is not the first, many names of what was freed, the last tensor map that is one.
+#include <gtest/gtest.h>
+
+#include "model/machine/beside.h"
+#include "model/machine/claim/claims.h"
+#include "model/machine/failure.h"
+#include "model/machine/mbarrier.h"
+#include "model/machine/tensor/descriptor_fields.h"
+#include "model/machine/tensor/tensor_map_bytes.h"
+
+namespace bitwell::machine {
+namespace {
+
+template <class Do>
+std::string said_by(Do what) {
+  try {
+    what();
+  } catch (const InputError& e) {
+    return e.what();
+  } catch (const Unsupported& e) {
+    return "unsupported: " + std::string(e.what());
+  }
+  return "";
+}
+
+// Of a run that does not count: what was written before is written again, whatever it was.
+TEST(SeldomState, ZerosThatWereWrittenComeBackAsWritten) {
+  for (const uint64_t size : {uint64_t{100}, kClaimPage, kClaimPage + 63, kClaimPage + 64, kClaimPage + 65}) {
+    Memory memory;
+    Region& region = memory.allocate("x", size);
+    region.put(region.base(), std::vector<std::byte>(50));
+    Before before(memory);
+    std::vector<std::unique_ptr<Claims>> all;
+    all.push_back(std::make_unique<Claims>(before));
+    all[0]->write(region, region.base(), size);
+    region.put(region.base(), std::vector<std::byte>(size, std::byte{9}));
+    Claims::put_back(all, before);
+    for (uint64_t i = 0; i < size; ++i) {
+      ASSERT_EQ(region.raw_bytes()[i], std::byte{0}) << size << " " << i;
+      ASSERT_EQ(region.is_defined(i, 1), i < 50) << size << " " << i;
+    }
+  }
+}
+
+// Shared memory of rank 3 starts at 3 << 24.
+TEST(SeldomState, AnMbarrierOfALaterCtaTakesItsEightBytes) {
+  const uint64_t base = uint64_t{3} << 24;
+  Region shared("shared", base, 64, false);
+  Mbarriers barriers(shared);
+  barriers.init(base + 16, 2, Place{});
+  for (uint64_t i = 0; i < 64; ++i) EXPECT_EQ(shared.is_defined(i, 1), i >= 16 && i < 24) << i;
+  EXPECT_FALSE(barriers.arrive(base + 16, 1, {}));
+  EXPECT_TRUE(barriers.arrive(base + 16, 1, {}));
+  EXPECT_TRUE(barriers.phase_over(base + 16, 0));
+  for (const auto& [at, length, meets] : {std::tuple{uint64_t{8}, uint64_t{8}, false},
+                                          {8, 9, true},
+                                          {23, 1, true},
+                                          {24, 8, false},
+                                          {16, 8, true},
+                                          {0, 64, true},
+                                          {0, 16, false}})
+    EXPECT_EQ(barriers.overlapping(base + at, length) != nullptr, meets) << at << " " << length;
+  shared.mark_defined(0, 64);
+  barriers.inval(base + 16);
+  for (uint64_t i = 0; i < 64; ++i) EXPECT_EQ(shared.is_defined(i, 1), i < 16 || i >= 24) << i;
+  EXPECT_EQ(barriers.overlapping(base, 64), nullptr);
+}
+
+TEST(SeldomState, TheNamesOf4096FreedBuffersAreKept) {
+  Memory memory;
+  std::vector<uint64_t> bases;
+  const auto freed = [&](size_t i) {
+    return memory.describe(bases[i] + 1).find("'" + std::to_string(i) + ", which was freed'") !=
+           std::string::npos;
+  };
+  for (size_t i = 0; i < 4098; ++i) bases.push_back(memory.allocate(std::to_string(i), 4).base());
+  for (size_t i = 0; i < 4096; ++i) memory.free(bases[i]);
+  EXPECT_TRUE(freed(0));
+  memory.free(bases[4096]);
+  EXPECT_FALSE(freed(0));
+  EXPECT_TRUE(freed(1));
+  memory.free(bases[4097]);
+  EXPECT_FALSE(freed(1));
+  EXPECT_TRUE(freed(2));
+  EXPECT_TRUE(freed(4097));
+}
+
+// A number ends where its text does.
+TEST(SeldomState, WhatStandsBehindAFieldsNumberIsRefused) {
+  const auto fields = matrix_descriptor_fields(DescriptorForm::tcgen05);
+  const DescriptorField& start = descriptor_field(fields, "start");
+  EXPECT_EQ(start.set(0, "32"), 2u);
+  EXPECT_EQ(start.set(0, "0x20"), 2u);
+  for (const char* text : {"32 ", "32x", "0x20g", "0x", "", "-32", "24", "262144"})
+    EXPECT_NE(said_by([&] { start.set(0, text); }).find("got '" + std::string(text) + "'"), std::string::npos)
+        << text;
+}
+
+TensorMap box_of_bytes(uint32_t columns, uint32_t rows, uint32_t slices) {
+  TensorMap m;
+  m.type = TensorType::u8;
+  m.rank = 3;
+  m.address = 1 << 20;
+  m.dims = {256, 256, 256, 1, 1};
+  m.strides = {0, 256, 65536, 0, 0};
+  m.box = {columns, rows, slices, 1, 1};
+  return m;
+}
+
+TEST(SeldomState, TheLargestBoxAndTheFurthestPixels) {
+  EXPECT_EQ(said_by([] { check(box_of_bytes(256, 227, 4)); }), "");
+  EXPECT_EQ(said_by([] { check(box_of_bytes(256, 114, 8)); }),
+            "tensor map: boxDim in bytes is 233472, it must be at most 232448");
+  for (const auto& [rank, bound] : {std::pair{3u, 1 << 15}, {4u, 1 << 7}, {5u, 1 << 4}})
+    for (const bool upper : {false, true})
+      for (const int32_t corner : {-bound - 1, -bound, bound - 1, bound}) {
+        TensorMap m = box_of_bytes(16, 1, 1);
+        m.rank = rank;
+        m.dims = {256, 1 << 20, 1 << 20, 1 << 20, 2};
+        m.strides = {0, 256, 256, 256, 256};
+        m.im2col.channels = 16;
+        m.im2col.pixels = 4;
+        const size_t d = rank - 3;
+        (upper ? m.im2col.upper : m.im2col.lower)[d] = corner;
+        const std::string name = std::string(upper ? "pixelBoxUpperCorner[" : "pixelBoxLowerCorner[") +
+                                 std::to_string(d) + "] is " + std::to_string(corner);
+        const std::string said = said_by([&] { check(m); });
+        const bool taken = corner >= -bound && corner < bound;
+        EXPECT_EQ(said.find(name) == std::string::npos, taken) << rank << " " << said;
+        EXPECT_EQ(said.empty(), taken) << said;
+      }
+}
+
+// The bytes of a map with some bits set otherwise.
+std::string decoded(TensorMapBytes bytes, MapBits field, uint64_t value) {
+  const TensorMapBits& bits = kTensorMapBits[static_cast<size_t>(field)].bits;
+  for (uint32_t i = 0; i < bits.width; ++i) {
+    const auto bit = static_cast<std::byte>(1 << (bits.first + i) % 8);
+    std::byte& at = bytes[(bits.first + i) / 8];
+    at = (value >> i & 1) != 0 ? at | bit : at & ~bit;
+  }
+  return said_by([&] { decode_tensor_map(bytes); });
+}
+
+TEST(SeldomState, TypesThatNoBytesHave) {
+  // tf32 has the bits of f32 and one more; 11 and 12 are its numbers for tensormap.replace.
+  for (const uint64_t type : {11u, 12u})
+    EXPECT_EQ(decoded(encode(box_of_bytes(16, 1, 1)), MapBits::type, type),
+              "tensor map: the type's bits are " + std::to_string(type) + ", which no driver writes");
+  EXPECT_EQ(decoded(encode(box_of_bytes(16, 1, 1)), MapBits::type, 10), "");
+  // One of tf32 may become the other.
+  TensorMap m = box_of_bytes(16, 1, 1);
+  for (const auto& [from, to, number] : {std::tuple{TensorType::tf32, TensorType::tf32_ftz, 12u},
+                                         {TensorType::tf32_ftz, TensorType::tf32, 11u},
+                                         {TensorType::tf32, TensorType::tf32, 11u}}) {
+    m.type = from;
+    TensorMapBytes bytes = encode(m);
+    EXPECT_EQ(said_by([&, n = number] { replace(bytes, TensorMapField::elemtype, 0, n); }), "") << number;
+    EXPECT_EQ(decode_tensor_map(bytes).type, to) << number;
+  }
+}
+
+TEST(SeldomState, AnAtomThatNoSwizzleHas) {
+  TensorMap one = box_of_bytes(16, 1, 1), other = one;
+  one.swizzle = TensorSwizzle::b128_atom_32b;
+  other.swizzle = TensorSwizzle::b128_atom_64b;
+  TensorMapBytes bytes = encode(one);
+  const TensorMapBytes also = encode(other);
+  const auto atom =
+      static_cast<size_t>(std::mismatch(bytes.begin(), bytes.end(), also.begin()).first - bytes.begin());
+  ASSERT_GE(atom, kMapBytesRead);  // a mark of ours, which no device reads
+  for (const auto& [value, says] : {std::pair{3, ""}, {4, "tensor map: swizzle is 7, it must be 0 to 6"}}) {
+    bytes[atom] = static_cast<std::byte>(value);
+    EXPECT_EQ(said_by([&] { decode_tensor_map(bytes); }), says) << value;
+  }
+}
+
+}  // namespace
+}  // namespace bitwell::machine
