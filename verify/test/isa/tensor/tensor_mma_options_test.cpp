@@ -143,6 +143,40 @@ TEST(TensorMmaOptions, ZeroColumnsAndShifts) {
   }
 }
 
+// The same of a transposed B, of which 8 or 16 columns stand in 16 bytes: the last of these may be taken in
+// part.
+TEST(TensorMmaOptions, ShiftsOfATransposedB) {
+  for (const size_t kind : {0u, 4u})
+    for (const size_t swizzle : {0u, 3u})
+      for (const uint64_t shift : {1, 5, 8, 11, 16}) {
+        probe::MmaCase p;
+        p.kind = &probe::kMmaKindsOf[kind];
+        p.swizzle = &probe::kMmaSwizzles[swizzle];
+        p.m = 64;
+        p.n = 64;
+        p.stationary = p.transpose_b = true;
+        probe::fill(p, 7 + shift);
+        p.mask = mask_of({}, 0, 7, 5, shift);
+        p.max_shift = shift <= 8 ? 1 : 2;
+        ASSERT_EQ(probe::difference(p, probe::run(p)), "") << kind << " " << swizzle << " " << shift;
+      }
+}
+
+// Scales of a row that do not end in their word (PTX ISA 9.0, 9.7.16.10.7.2).
+TEST(TensorMmaOptions, ScalesThatDoNotStandInOneWordAreNamed) {
+  for (const size_t kind : {7u, 8u, 10u}) {
+    probe::MmaCase p = probe::draw(probe::kMmaKindsOf[kind], probe::kMmaSwizzles[0], 128, 64, 5);
+    for (p.scale_id = 0; p.scale_id < 4; ++p.scale_id) {
+      const std::string what = refusal(p);
+      const std::string says = kind != 7 && p.scale_id % 2 != 0 ? "this kind has 0 or 2"
+                               : p.scale_id + p.scales() > 4    ? "is 2, with 4 scales of a row in a word"
+                                                                : "";
+      EXPECT_EQ(what.empty(), says.empty()) << kind << " " << p.scale_id << what;
+      EXPECT_NE(what.find(says), std::string::npos) << kind << " " << p.scale_id << what;
+    }
+  }
+}
+
 TEST(TensorMmaOptions, MasksThatAreNoneAreNamed) {
   const auto what = [](uint32_t m, uint64_t mask, uint32_t max_shift) {
     probe::MmaCase p = stationary(probe::kMmaKindsOf[0], probe::kMmaSwizzles[0], m, 64, 3);
