@@ -75,6 +75,25 @@ TEST(HostThreads, ClustersThatHaveNotMetGoOnBehindALook) {
   EXPECT_EQ(end.host.clusters, 2U);
 }
 
+// The launch's own thread runs the first, which takes until another has begun the second; while it waits for
+// that one it tells of progress, and of no instructions of its own. It may be ended so.
+TEST(HostThreads, WhoWaitsForTheLastTellsOfProgress) {
+  struct Stop {};
+  test::Kernel k = of_long_ones(
+      "setp.eq.u32 %p1, %r0, 0;\nmov.u32 %r1, 0;\nselp.u32 %r2, 6000000, 60000000, %p1;\nmore: add.u32 %r1, "
+      "%r1, 1;\nsetp.lt.u32 %p0, %r1, %r2;\n@%p0 bra more;\nst.global.u32 [%a1], %r1;\n",
+      2);
+  k.options.threads = 2;
+  std::vector<uint64_t> behind_the_first;
+  k.options.progress = [&](const Progress& p) {
+    if (p.done == 1) behind_the_first.push_back(p.warp_instructions);
+    if (behind_the_first.size() == 3) throw Stop();
+  };
+  launch::Launch l = k.launch();
+  EXPECT_THROW(test::run_ptx(k.text(), l, k.options), Stop);
+  EXPECT_EQ(behind_the_first, (std::vector<uint64_t>{0, 0, 0}));
+}
+
 // Each lane stores a word, each CTA's last eight where the next one's first are: a row is claimed as long as
 // it is.
 TEST(HostThreads, RowsThatMeetAtTheirEndsHaveMet) {

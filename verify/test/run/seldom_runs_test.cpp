@@ -66,8 +66,12 @@ TEST(SeldomRuns, LanesThatStoreWhatIsThereAreTold) {
                                  true,
                                  {},
                                  false});
-  EXPECT_EQ(k.run().end(), "held");
-  EXPECT_EQ(unchanged, std::vector<uint32_t>{~(1u << 4 | 1u << 5 | 1u << 6)});
+  for (const bool checked : {true, false}) {
+    k.options.checked = checked;
+    unchanged.clear();
+    EXPECT_EQ(k.run().end(), "held");
+    EXPECT_EQ(unchanged, std::vector<uint32_t>{~(1u << 4 | 1u << 5 | 1u << 6)}) << checked;
+  }
 }
 
 // Warp 0 has passed barrier 1, and waits for an mbarrier when warp 1 meets there without half of its threads.
