@@ -75,8 +75,8 @@ TEST(HostThreads, ClustersThatHaveNotMetGoOnBehindALook) {
   EXPECT_EQ(end.host.clusters, 2U);
 }
 
-// The launch's own thread runs the first, which takes until another has begun the second; while it waits for
-// that one it tells of progress, and of no instructions of its own. It may be ended so.
+// The launch's own thread runs the first, in which it stops for a look until another has begun the second.
+// While it waits for that one it tells of progress, and of no instructions of its own; it may be ended so.
 TEST(HostThreads, WhoWaitsForTheLastTellsOfProgress) {
   struct Stop {};
   test::Kernel k = of_long_ones(

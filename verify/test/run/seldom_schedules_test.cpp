@@ -47,6 +47,28 @@ TEST(SeldomSchedules, WhoWaitsAtTheWrongPhaseIsToldBesideOthersWhoWait) {
   }
 }
 
+// Two warps take the phases of one mbarrier in turn: whoever waits for the fifth has not been lapped.
+TEST(SeldomSchedules, WhoTakesPhasesInTurnIsNotLapped) {
+  const auto arrives = [](const char* warp, int phase) {
+    const std::string n = std::to_string(phase), skip = "S" + n;
+    return "setp.ne.u32 %p4, %r1, " + std::string(warp) + "; @%p4 bra " + skip +
+           ";\n@%p0 mbarrier.arrive.shared.b64 _, [a];\nW" + n +
+           ": mbarrier.try_wait.parity.shared.b64 %p3, [a], " + std::to_string(phase % 2) + "; @!%p3 bra W" +
+           n + ";\n" + skip + ": bar.sync 0;\n";
+  };
+  const std::string end = waiting("@%p1 mbarrier.init.shared.b64 [a], 1;\nbar.sync 0;\n" + arrives("0", 0) +
+                                      arrives("1", 1) + arrives("0", 2) + arrives("1", 3) +
+                                      "setp.ne.u32 %p4, %r1, 0; @%p4 bra E;\nL: "
+                                      "mbarrier.try_wait.parity.shared.b64 %p3, [a], 0; @!%p3 "
+                                      "bra L;\nE: bar.sync 0;",
+                                  64)
+                              .run()
+                              .end();
+  EXPECT_TRUE(within(end, "under-arrival: 1 of 1 arrival never come")) << end;
+  EXPECT_FALSE(within(end, "lapped phase")) << end;
+  EXPECT_FALSE(within(end, "parity not flipped")) << end;
+}
+
 // Half of a warp at an aligned barrier, the others at one that is for each thread.
 TEST(SeldomSchedules, AnAlignedBarrierBesideOneThatIsNot) {
   const std::string end = waiting(

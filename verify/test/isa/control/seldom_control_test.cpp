@@ -147,5 +147,34 @@ TEST(SeldomControl, AnArrivalThatDropsAndDoesNotComplete) {
   EXPECT_EQ(k.held().all<uint32_t>(0)[0], 10u);
 }
 
+// A product of doubles that is no number is the one that fma gives of the same.
+TEST(SeldomControl, AProductOfDoublesThatIsNoNumber) {
+  for (const auto& [a, b, c] : {std::tuple{"0d7FF0000000000000", "0d0000000000000000", "0d3FF0000000000000"},
+                                {"0dFFF0000000000000", "0d0000000000000000", "0d3FF0000000000000"},
+                                {"0d3FF0000000000000", "0d7FF0000000000000", "0dFFF0000000000000"},
+                                {"0d7FF8000000000123", "0d3FF0000000000000", "0d3FF0000000000000"},
+                                {"0d3FF0000000000000", "0d3FF0000000000000", "0dFFF8000000000123"},
+                                {"0d3FF0000000000000", "0d4000000000000000", "0d3FF0000000000000"}}) {
+    const test::Kernel k{
+        .parameters = ".param .u64 out",
+        .registers =
+            ".reg .b32 %r<4>; .reg .b64 %p<3>; .reg .f64 %a; .reg .f64 %b; .reg .f64 %c; .reg .f64 %d<4>;",
+        .start =
+            "ld.param.u64 %p0, [out]; mov.u32 %r0, %tid.x; mul.wide.u32 %p1, %r0, 32; add.u64 %p0, %p0, %p1;",
+        .body = "mov.f64 %a, " + std::string(a) + "; mov.f64 %b, " + b + "; mov.f64 %c, " + c +
+                ";\nmma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%d0, %d1}, {%a}, {%b}, {%c, %c};\n"
+                "fma.rn.f64 %d2, %a, %b, %c; fma.rn.f64 %d2, %a, %b, %d2; fma.rn.f64 %d2, %a, %b, %d2;\n"
+                "fma.rn.f64 %d2, %a, %b, %d2;\nst.global.v2.f64 [%p0], {%d0, %d1}; st.global.v2.f64 "
+                "[%p0+16], {%d2, "
+                "%d2};",
+        .buffers = {test::output(1024)}};
+    const std::vector<uint64_t> out = k.held().all<uint64_t>(0);
+    for (size_t i = 0; i < out.size(); i += 4) {
+      ASSERT_EQ(out[i], out[i + 2]) << a << " " << b << " " << c << ", lane " << i / 4;
+      ASSERT_EQ(out[i + 1], out[i + 2]) << a << " " << b << " " << c << ", lane " << i / 4;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace bitwell::isa
