@@ -75,6 +75,23 @@ TEST(CopiesOfOthers, KeepTheirMapUntilTheirThreadHasWaited) {
     }
 }
 
+// Of lanes that copy by one instruction each goes by its own map: what another lane has read keeps nothing
+// for it.
+TEST(CopiesOfOthers, KeepTheMapsOfTheirOwnLanes) {
+  for (const uint32_t reads : {0u, 3u, 31u})
+    for (const uint32_t copies : {0u, 3u, 31u}) {
+      Trace t;
+      const Who reader{{}, 0, 1u << reads}, copier{{}, 0, 1u << copies};
+      t.read(10, reader, global(0), {Semantics::weak, Scope::cta, Proxy::tensor_map});
+      t.issues(10, copier, 1, machine::Ending::bulk_group);
+      t.operation(10, copier, 1, AccessKind::write, global(4096), 16, Proxy::async, static_cast<int>(copies));
+      t.meets(11, copier, Sync::bulk_committed);
+      t.write(20, reader, global(64));
+      EXPECT_EQ(t.kinds(), reads == copies ? Lines{"operation-race 10 20"} : Lines{})
+          << reads << " " << copies;
+    }
+}
+
 // MMAs on one accumulator by two warps, with fences around what orders the warps, are in order as one warp's
 // are.
 TEST(CopiesOfOthers, OfTwoWarpsMmasInOrderAreThoseOfOneAccumulator) {
