@@ -206,5 +206,51 @@ TEST(SeldomRuns, LostBitsAreTheMostOfAllClusters) {
   }
 }
 
+// Tiles of whole lines go to and from shared memory, of which an unchecked launch does not know what was
+// written: rows 0 to 15 of columns 0 to 31 into rows 16 to 31 of columns 32 to 63.
+TEST(SeldomRuns, TilesOfAnUncheckedLaunch) {
+  test::Kernel k{
+      .parameters = ".param .u64 words, .param .align 128 .b8 map[128]",
+      .registers = ".reg .pred %p<4>; .reg .b32 %r<4>; .reg .b64 %a<4>;",
+      .shared = ".shared .align 1024 .b8 tile[2048]; .shared .align 8 .b64 bar;",
+      .start = "mov.b64 %a1, map; cvta.param.u64 %a1, %a1; mov.u32 %r0, 0; mov.u32 %r1, 32; mov.u32 %r2, 16;",
+      .body =
+          "mbarrier.init.shared.b64 [bar], 1; fence.proxy.async;\n"
+          "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 2048;\n"
+          "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [tile], [%a1, "
+          "{%r0, "
+          "%r0}], [bar];\n"
+          "wait: mbarrier.try_wait.parity.shared.b64 %p0, [bar], 0; @!%p0 bra wait;\n"
+          "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%a1, {%r1, %r2}], [tile];\n"
+          "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;",
+      .shape = {.block = {1, 1, 1}},
+      .buffers = {{"words", std::vector<std::byte>(64 * 32 * 4), true, false, true}}};
+  std::vector<uint32_t> words(64 * 32);
+  for (uint32_t i = 0; i < words.size(); ++i) words[i] = 1000 + i;
+  std::memcpy(k.buffers[0].bytes.data(), words.data(), 4 * words.size());
+  for (uint32_t y = 0; y < 16; ++y)
+    for (uint32_t x = 0; x < 32; ++x) words[(16 + y) * 64 + 32 + x] = 1000 + y * 64 + x;
+  for (const bool checked : {true, false})
+    for (const machine::TensorSwizzle swizzle :
+         {machine::TensorSwizzle::none, machine::TensorSwizzle::b128}) {
+      launch::Launch l = k.launch();
+      machine::TensorMap map;
+      map.type = machine::TensorType::u32;
+      map.rank = 2;
+      map.dims[0] = 64;
+      map.dims[1] = 32;
+      map.strides[0] = 4;
+      map.strides[1] = 256;
+      map.box[0] = 32;
+      map.box[1] = 16;
+      map.swizzle = swizzle;
+      l.add_tensor_map(0, map);
+      k.options.checked = checked;
+      const test::Left left = k.run(std::move(l));
+      EXPECT_EQ(left.end(), "held");
+      EXPECT_EQ(left.all<uint32_t>(0), words) << checked;
+    }
+}
+
 }  // namespace
 }  // namespace bitwell::run
