@@ -58,6 +58,13 @@ for function in (lambda: functions.copy(*tensors), lambda: cute.compile(function
 """) == ["functions.py write"] * 2
 
 
+def test_blocks_of_a_multiprocessor_share_its_memory():
+    assert said("""
+functions.copy_by_two(*tensors)
+print((y == x).all())
+""") == ["True"]
+
+
 def test_questions_about_the_gpu_and_benchmarks_are_answered():
     assert said("""
 info = cutlass.utils.HardwareInfo()

@@ -19,6 +19,11 @@ def copy(x: cute.Tensor, y: cute.Tensor):
     copy_kernel(x, y).launch(grid=(x.shape[0], 1, 1), block=(64, 1, 1))
 
 
+@cute.jit
+def copy_by_two(x: cute.Tensor, y: cute.Tensor):
+    copy_kernel(x, y).launch(grid=(x.shape[0], 1, 1), block=(64, 1, 1), min_blocks_per_mp=2)
+
+
 @cute.kernel
 def halves_kernel(x: cute.Tensor, y: cute.Tensor):
     """Of a row of numbers, whatever their format, as fp16."""

@@ -1,6 +1,7 @@
 """What programs in the CuTe DSL ask besides: of the GPU, and how long a function takes."""
 from __future__ import annotations
 
+from .. import _native
 from . import runtime
 
 
@@ -8,6 +9,7 @@ def change(changed) -> None:
     """`changed` as dsl.changed."""
     import cutlass.cute.testing
     import cutlass.testing
+    from cutlass.base_dsl.runtime import cuda
     from cutlass.utils.hardware_info import HardwareInfo
 
     @changed(HardwareInfo, "__init__")
@@ -29,6 +31,12 @@ def change(changed) -> None:
     @changed(HardwareInfo, "get_device_multiprocessor_count")
     def processors(before, info):
         return runtime.device_now().processors
+
+    @changed(cuda, "get_device_attribute")
+    def attribute(before, attribute, device_id=0):
+        if attribute.name != "CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR":  # which the DSL asks for by itself
+            raise _native.Unsupported(f"{attribute.name}, asked for by the DSL's get_device_attribute")
+        return runtime.device_now().shared + 1024  # what the system keeps of a CTA's
 
     def once(before, callable, *, kernel_arguments=None, workspace_generator=None, **_):
         """A benchmark: the function runs once, for what it does; its time is not known here."""
