@@ -76,7 +76,7 @@ def row_of(project, tests, device, folder, limit):
         if tests.script:
             file = str(pathlib.Path(out) / "test_script.py")
             pathlib.Path(file).write_text(SCRIPT.format(path=str(pathlib.Path(folder).resolve() / tests.file)))
-        command = [sys.executable, "-m", "pytest", "-q", "--bitwell", "--bitwell-device", device, "--bitwell-report", out, "--junit-xml", str(xml_file),
+        command = [sys.executable, "-m", "pytest", "--bitwell", "--bitwell-device", device, "--bitwell-report", out, "--junit-xml", str(xml_file),
                    "-p", "no:cacheprovider", file, *tests.options] + (["-k", tests.only] if tests.only else [])
         began = time.time()
         said, stopped = ran(command, folder, limit)
@@ -103,11 +103,11 @@ def row_of(project, tests, device, folder, limit):
         reasons[(said.strip().splitlines() or [""])[-1][:120]] = 1
     if stopped:
         reasons[f"the rest not within {limit} s"] = 1
-    deselected = re.search(r"(\d+) deselected", said)
+    collected = re.search(r"^collected (\d+) items?\b", said, re.MULTILINE)  # those too that the choice leaves out or that had not begun
     why = "; ".join(f"{n} x {text}" if n > 1 else text for text, n in reasons.most_common(3))
     return {"project": f"{project} {importlib.metadata.version(tests.package)}",
             "tests": tests.file + (f" -k '{tests.only}'" if tests.only and len(tests.only) < 60 else ", the sample of suites_list.py" if tests.only else ""),
-            "device": device, "collected": len(cases) + int(deselected.group(1) if deselected else 0), "ran": len(cases), "launched": launched, **{k: ended[k] for k in ("passed", "failed", "refused", "skipped")},
+            "device": device, "collected": collected.group(1) if collected else "", "ran": len(cases), "launched": launched, **{k: ended[k] for k in ("passed", "failed", "refused", "skipped")},
             "why not": why, "seconds": f"{seconds:.0f}"}
 
 
