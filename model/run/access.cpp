@@ -11,6 +11,7 @@
 #include "model/run/parallel/claim.h"
 #include "model/run/shared_place.h"
 #include "model/run/stuck/nearby.h"
+#include "model/run/turns/chooser.h"
 #include "model/run/watch/follow.h"
 
 namespace bitwell::run {
@@ -209,6 +210,23 @@ void tell(const Context& context, AccessKind kind, const machine::Order& order, 
   cluster.tell(access);
 }
 
+// Where the lanes of a turn note what they reach, or nullptr.
+Reaches* reaches_of(const Context& context) {
+  const Took* const turn = context.cta.cluster.counted();
+  return turn != nullptr ? turn->reaches : nullptr;
+}
+
+void note(Reaches& reaches, AccessKind kind, uint32_t mask, std::span<const uint64_t> addresses, size_t size,
+          uint64_t window) {
+  Reach& r = reaches.add();
+  r.form = Reach::Form::each;
+  r.kind = kind;
+  r.lanes = mask;
+  r.bytes = size;
+  for (size_t i = 0; i < addresses.size(); ++i) r.addresses[i] = addresses[i] + window;
+  r.first = r.addresses[static_cast<size_t>(__builtin_ctz(mask))];
+}
+
 // Of lanes that store at one place the last one's bytes remain: if they were there already, none of these
 // lanes changes anything, and else each does.
 uint32_t as_remains(uint32_t unchanged, uint32_t mask, const LaneBytes& there) {
@@ -326,6 +344,12 @@ void resolve(const isa::AddressUse& use, uint32_t row, Context& context, uint32_
       find_one(context, lane_space, a, size, kind, i, claims, out);
     }
   }
+  if (Reaches* const reaches = reaches_of(context); reaches != nullptr) [[unlikely]] {
+    if (scan.consecutive)
+      reaches->row(kind, false, address[0] + window_of(space), size);
+    else
+      note(*reaches, kind, mask, address, size, window_of(space));
+  }
   if (context.cta.cluster.accesses_watched()) [[unlikely]] {
     for (uint64_t& a : address) a += window_of(space);
     tell(context, kind, use.order, mask, address, size,
@@ -372,11 +396,12 @@ bool read_generic(Context& context, int lane, uint64_t address, size_t size, voi
   uint64_t own = address;
   const isa::Space space = space_of_generic(own);
   find_one(context, space, own, size, AccessKind::read, lane, claims_of(context), found);
-  if (context.cta.cluster.accesses_watched()) {
-    uint64_t addresses[kLanes]{};
-    addresses[lane] = address;
+  uint64_t addresses[kLanes]{};
+  addresses[lane] = address;
+  if (Reaches* const reaches = reaches_of(context); reaches != nullptr) [[unlikely]]
+    note(*reaches, AccessKind::read, 1u << lane, addresses, size, 0);
+  if (context.cta.cluster.accesses_watched())
     tell(context, AccessKind::read, {}, 1u << lane, addresses, size);
-  }
   std::memcpy(to, found.bytes[lane], size);
   return found.defined[lane] == nullptr || machine::all_written(found.defined[lane], size);
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/run/turns/chooser.h"
+
 namespace bitwell::run {
 namespace {
 
@@ -41,6 +43,16 @@ void Port::tell(AccessKind kind, const machine::Region& at, Pieces16& all) const
 
 void Port::tell_at(AccessKind kind, uint64_t generic, uint64_t size, bool mbarrier, uint32_t rows,
                    bool unchanged, uint32_t before_gap, uint32_t gap) const {
+  if (const Took* const turn = cluster_.counted();
+      turn != nullptr && turn->reaches != nullptr && context_ != nullptr && !mbarrier && rows == 0) {
+    Reach& r = turn->reaches->add();
+    r.form = Reach::Form::each;
+    r.kind = kind;
+    r.lanes = 1u << lane_;
+    r.bytes = size;
+    r.addresses[static_cast<size_t>(lane_)] = r.first = generic;
+  }
+  if (!cluster_.accesses_watched()) return;
   uint64_t addresses[machine::kLanes];
   machine::Access access{kind, order_, {}, 0, 0, 0, cluster_.time(), 0, {}, size, mbarrier};
   access.rows = rows;

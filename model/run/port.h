@@ -45,7 +45,7 @@ class Port {
   }
   void write(machine::Region& to, uint64_t address, uint64_t size, const std::byte* from,
              const uint8_t* defined = nullptr) const {
-    if (cluster_.accesses_watched()) [[unlikely]]
+    if (heard()) [[unlikely]]
       tell(AccessKind::write, to, address, size, stands(to, address, size, from, defined));
     claimed(AccessKind::write, to, address, size);
     copy(to.raw_bytes() + (address - to.base()), from, size);
@@ -174,6 +174,10 @@ class Port {
   }
 
  private:
+  // Whether somebody is to hear of an access: who watches them, or, of a lane's, who keeps the time.
+  bool heard() const {
+    return cluster_.accesses_watched() || (context_ != nullptr && cluster_.counted() != nullptr);
+  }
   // memcpy that knows the usual length beforehand: 16 bytes, a unit of a swizzle.
   template <class T>
   static void copy(T* to, const T* from, uint64_t size) {
@@ -195,7 +199,7 @@ class Port {
     return (half[0] & half[1]) == ~uint64_t{0};
   }
   void told(AccessKind kind, const machine::Region& at, uint64_t address, uint64_t size) const {
-    if (cluster_.accesses_watched()) [[unlikely]]
+    if (heard()) [[unlikely]]
       tell(kind, at, address, size);
     claimed(kind, at, address, size);
   }

@@ -5,6 +5,7 @@
 #include "model/isa/lanes/row_moves.h"
 #include "model/run/context.h"
 #include "model/run/parallel/claim.h"
+#include "model/run/turns/chooser.h"
 
 namespace bitwell::run {
 
@@ -14,6 +15,7 @@ struct RowBytes {
   uint8_t* defined = nullptr;  // nullptr: all defined
   bool same = false;           // of every other lane too; else they follow
   bool global = false;         // in global memory
+  const machine::Region* region = nullptr;
 };
 
 // Where `address` and what follows lies, if that is simply said; it becomes the region's own.
@@ -78,9 +80,23 @@ template <AccessKind kind>
     if (kind != AccessKind::read || !parallel->claims.read_at_once(*region))
       claim(kind, *region, first, length, parallel->claims);
   const uint64_t offset = first - region->base();
+  out.region = region;
   out.bytes = region->raw_bytes() + offset;
   out.defined = region->raw_defined() == nullptr ? nullptr : region->raw_defined() + offset;
   return true;
+}
+
+// Of an access that is made so: whoever keeps the time is to know of it.
+inline void note_row(AccessKind kind, Context& context, const RowBytes& row, size_t size) {
+  const Took* const turn = context.cta.cluster.counted();
+  if (turn == nullptr || turn->reaches == nullptr) [[likely]]
+    return;
+  const machine::Region& region = *row.region;
+  const uint64_t window = &region == &context.cta.shared            ? machine::kSharedWindow
+                          : &region == &context.cta.grid.parameters ? machine::kParamWindow
+                                                                    : 0;
+  const auto offset = static_cast<uint64_t>(row.bytes - region.raw_bytes());
+  turn->reaches->row(kind, row.same, window + region.base() + offset, size);
 }
 
 }  // namespace bitwell::run

@@ -38,24 +38,6 @@ double Clock::beside() const {
   return std::clamp((value(Key::l2_beside) - value(Key::l2_latency)) / queue, 0.0, 1.0);
 }
 
-machine::Observer Clock::observer() {
-  machine::Observer out;
-  out.accesses = true;
-  out.steps = false;
-  out.tell = [this](const machine::Event& event) {
-    const auto* access = std::get_if<machine::Access>(&event.what);
-    if (access == nullptr || access->operation != 0 || warp_ == nullptr || access->mbarrier ||
-        access->rows != 0 || access->lanes == 0)
-      return;
-    Reached& r = reached_.emplace_back();
-    r.kind = access->kind;
-    r.lanes = access->lanes;
-    r.bytes = access->bytes;
-    std::copy(access->addresses.begin(), access->addresses.end(), r.addresses.begin());
-  };
-  return out;
-}
-
 Multiprocessor& Clock::sm_of(const ClusterTime& cluster, uint32_t rank) const {
   return *sms_[cluster.group * cluster_size_ + rank];
 }
@@ -87,6 +69,7 @@ void Clock::starts(const run::Cluster& cluster) {
     const auto key = [&](uint32_t i) { return std::pair(group_clusters_[i].size(), group_free_[i]); };
     if (key(g) < key(group)) group = g;
   }
+  if (clusters_.size() <= cluster.number) clusters_.resize(cluster.number + 1);
   auto& time = clusters_[cluster.number];
   if (spare_.empty()) {
     time = std::make_unique<ClusterTime>();
@@ -118,8 +101,8 @@ void Clock::starts(const run::Cluster& cluster) {
 }
 
 void Clock::ends(const run::Cluster& cluster) {
-  const auto at = clusters_.find(cluster.number);
-  const ClusterTime& time = *at->second;
+  std::unique_ptr<ClusterTime>& at = clusters_[cluster.number];
+  const ClusterTime& time = *at;
   auto& there = group_clusters_[time.group];
   there.erase(std::find(there.begin(), there.end(), cluster.number));
   group_free_[time.group] = time.last;
@@ -132,13 +115,11 @@ void Clock::ends(const run::Cluster& cluster) {
   }
   if (at_ == &time) at_ = nullptr;
   if (looked_at_ == &time) looked_at_ = nullptr;
-  spare_.push_back(std::move(at->second));
-  clusters_.erase(at);
+  spare_.push_back(std::move(at));
 }
 
 void Clock::looks_at(const run::Cluster& cluster) {
-  if (looked_at_ == nullptr || looked_at_->cluster != &cluster)
-    looked_at_ = clusters_.at(cluster.number).get();
+  looked_at_ = clusters_[cluster.number].get();
   ++looked_at_->looks;
 }
 
@@ -168,7 +149,7 @@ double Clock::ready(const run::Taker& taker, const machine::Agent* agent) {
 }
 
 void Clock::has_turn(const run::Taker& taker) {
-  if (at_ == nullptr || at_->cluster->number != taker.cluster) at_ = clusters_.at(taker.cluster).get();
+  at_ = clusters_[taker.cluster].get();
   reached_.clear();
   if (taker.operation != 0) {
     operation_ = &at_->operations.at(taker.operation);
@@ -184,6 +165,8 @@ void Clock::has_turn(const run::Taker& taker) {
   warp_->stall_line = 0;
   turn_line_ = 0;
 }
+
+double Clock::again(const run::Taker& taker) { return at_->warps[taker.warp].clock; }
 
 void Clock::took(const run::Took& turn) {
   if (operation_ != nullptr) {

@@ -12,6 +12,7 @@
 #include "model/run/cluster.h"
 #include "model/run/turns/chooser.h"
 #include "model/timing/cost.h"
+#include "model/timing/lines.h"
 #include "model/timing/multiprocessor.h"
 #include "model/timing/path.h"
 
@@ -67,8 +68,6 @@ class Clock final : public run::Timekeeper {
   // PTX lines whose instructions take half as long as the table says: what computes, waits, orders or reads
   // tensor memory. Before it begins.
   void shorten(std::set<int> lines) { shortened_ = std::move(lines); }
-  // For Options::observers, beside the chooser.
-  machine::Observer observer();
   Seen seen() const;
 
   uint64_t begins(const run::Grid&) override { return uint64_t{extent_.groups} * extent_.residents; }
@@ -77,6 +76,8 @@ class Clock final : public run::Timekeeper {
   void looks_at(const run::Cluster& cluster) override;
   double ready(const run::Taker& taker, const machine::Agent* operation) override;
   void has_turn(const run::Taker& taker) override;
+  run::Reaches* reaches() override { return &reached_; }
+  double again(const run::Taker& taker) override;
   bool executed(const run::Executed& e) override;
   void computed(int function, uint32_t from, uint32_t to) override;
   void took(const run::Took& turn) override;
@@ -93,12 +94,7 @@ class Clock final : public run::Timekeeper {
   struct Operation;
   struct ClusterTime;
   struct Watched;
-  struct Reached {
-    machine::AccessKind kind;
-    uint32_t lanes;
-    uint64_t bytes;
-    std::array<uint64_t, 32> addresses;
-  };
+  struct Sectors;
   Info classify(const isa::Op& op, const isa::Line& line, double warps);
   bool classify_barrier(std::string_view name, double warps, Info& out) const;
   void join_pairs(const isa::Function& function, std::vector<Info>& out) const;
@@ -121,8 +117,8 @@ class Clock final : public run::Timekeeper {
   bool act(const Info& info, WarpTime& w, Multiprocessor& sm, uint32_t lanes);
   void lacks_row(int function, uint32_t pc);
   void memory(const Info& info, WarpTime& w, double start);
-  double shared(const Reached& r, Multiprocessor& sm, double start);
-  double global(const Reached& r, const Info& info, Multiprocessor& sm, double start);
+  double shared(const run::Reach& r, Multiprocessor& sm, double start);
+  double global(const run::Reach& r, const Info& info, Multiprocessor& sm, double start);
   double from_l2(uint64_t address, double bytes, Multiprocessor& sm, double start, double l2_latency,
                  double dram_latency, Cause* why = nullptr);
   double beside() const;
@@ -151,15 +147,14 @@ class Clock final : public run::Timekeeper {
   Server l2_, dram_;
   Server l2_loads_;       // the same, as if loads alone asked
   double l2_beside_ = 1;  // so much of the time that copies stand in its queue, a load stands there too
-  // By line, where every cluster is looked at: when whoever asked for it first had it.
-  std::unordered_map<uint64_t, double> touched_;
-  std::unordered_map<uint32_t, std::unique_ptr<ClusterTime>> clusters_;
+  Lines touched_;         // where every cluster is looked at: when whoever asked for it first had it
+  std::vector<std::unique_ptr<ClusterTime>> clusters_;   // by number; those that have ended are none
   std::vector<std::unique_ptr<ClusterTime>> spare_;      // of clusters that have ended
   std::vector<std::vector<Info>> infos_;                 // by function and op
   std::vector<uint32_t> operands_;                       // of all of them
   std::vector<std::vector<std::vector<Block>>> blocks_;  // by function and first op: those that were met
   uint32_t rows_ = 0;
-  std::vector<Reached> reached_;
+  run::Reaches reached_;
   ClusterTime* looked_at_ = nullptr;
   ClusterTime* at_ = nullptr;  // whose turn it is, and who has it
   uint64_t operation_id_ = 0;
@@ -172,9 +167,12 @@ class Clock final : public run::Timekeeper {
   std::set<int> shortened_;
   std::unique_ptr<Watched> watched_;
   machine::Memory* global_ = nullptr;
-  uint64_t last_base_ = 1, last_end_ = 0;
-  double last_part_ = 1;
-  Asked* last_asked_ = nullptr;
+  struct Region {
+    uint64_t base = 1, end = 0;
+    double from_dram = 1;
+    Asked* asked = nullptr;
+  };
+  std::array<Region, 8> regions_;  // that were reached of late, the last one first
   uint64_t ended_ = 0;
   double last_ = 0;
   int32_t last_link_ = Path::kNone;

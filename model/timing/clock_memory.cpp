@@ -7,33 +7,47 @@
 namespace bitwell::timing {
 namespace {
 
-constexpr uint64_t kLine = 128;
-
 // The same address always says the same.
 bool falls_below(uint64_t address, double part) {
   const uint64_t mixed = (address / kLine) * 0x9E3779B97F4A7C15;
   return static_cast<double>(mixed >> 40) < part * static_cast<double>(1 << 24);
 }
 
+using Form = run::Reach::Form;
+
+constexpr uint64_t kSector = 32, kSectors = kLine / kSector;
+
+uint64_t address_of(const run::Reach& r, uint32_t lane) {
+  switch (r.form) {
+    case Form::row: return r.first + lane * r.bytes;
+    case Form::same: return r.first;
+    default: return r.addresses[lane];
+  }
+}
+
 }  // namespace
 
 double Clock::part_from_dram(uint64_t address, Asked** asked) {
-  if (address < last_base_ || address >= last_end_) {
-    const machine::Region* region = global_->find(address, 1);
-    if (region == nullptr) {
-      if (asked != nullptr) *asked = nullptr;
-      return 1;
+  const auto holds = [&](const Region& r) { return address >= r.base && address < r.end; };
+  if (!holds(regions_.front())) {
+    auto at = std::find_if(regions_.begin() + 1, regions_.end(), holds);
+    if (at == regions_.end()) {
+      const machine::Region* region = global_->find(address, 1);
+      if (region == nullptr) {
+        if (asked != nullptr) *asked = nullptr;
+        return 1;
+      }
+      const auto known = from_dram_.find(region->base());
+      Asked& of = asked_[region->base()];
+      of.name = region->name();
+      of.size = region->size();
+      *--at = {region->base(), region->base() + region->size(), known == from_dram_.end() ? 1 : known->second,
+               &of};
     }
-    last_base_ = region->base();
-    last_end_ = region->base() + region->size();
-    const auto known = from_dram_.find(last_base_);
-    last_part_ = known == from_dram_.end() ? 1 : known->second;
-    last_asked_ = &asked_[last_base_];
-    last_asked_->name = region->name();
-    last_asked_->size = region->size();
+    std::rotate(regions_.begin(), at, at + 1);
   }
-  if (asked != nullptr) *asked = last_asked_;
-  return last_part_;
+  if (asked != nullptr) *asked = regions_.front().asked;
+  return regions_.front().from_dram;
 }
 
 // When so many bytes have come from L2 or DRAM. `why`: of a copy.
@@ -50,11 +64,10 @@ double Clock::from_l2(uint64_t address, double bytes, Multiprocessor& sm, double
   if (extent_.clusters != 0) {
     far = falls_below(address, part);
   } else if (part > 0) {
-    const auto [at, is_first] = touched_.try_emplace(address / kLine, 0);
-    far = is_first;
-    part = is_first ? 1 : 0;
-    on_its_way = at->second;
-    arrival = &at->second;
+    arrival = &touched_[address / kLine];
+    far = *arrival < 0;
+    part = far ? 1 : 0;
+    on_its_way = *arrival;
   }
   const double latency = far ? dram_latency : l2_latency;
   double end = std::max(start + latency, on_its_way);
@@ -82,9 +95,14 @@ double Clock::from_l2(uint64_t address, double bytes, Multiprocessor& sm, double
 }
 
 // Wavefronts of shared memory: 128 bytes each, of banks of 4; lanes that read one word share it.
-double Clock::shared(const Reached& r, Multiprocessor& sm, double start) {
-  const auto bytes = static_cast<uint32_t>(std::clamp<uint64_t>(r.bytes, 4, 16));
+double Clock::shared(const run::Reach& r, Multiprocessor& sm, double start) {
+  constexpr uint64_t kMost = 16;
+  const auto bytes = static_cast<uint32_t>(std::clamp<uint64_t>(r.bytes, 4, kMost));
   const uint32_t together = 128 / bytes;
+  const uint32_t groups = machine::kLanes / together;
+  // Words that follow each other, or are one, meet nowhere.
+  if (r.form != Form::each && r.bytes <= kMost)
+    return sm.memory.take(start, groups * value(Key::shared_interval));
   double fronts = 0;
   for (uint32_t first = 0; first < machine::kLanes; first += together) {
     std::array<std::array<uint64_t, 32>, 32> words;
@@ -93,7 +111,7 @@ double Clock::shared(const Reached& r, Multiprocessor& sm, double start) {
     for (uint32_t lane = first; lane < first + together; ++lane) {
       if ((r.lanes >> lane & 1) == 0) continue;
       for (uint32_t b = 0; b < bytes; b += 4) {
-        const uint64_t word = (r.addresses[lane] + b) / 4;
+        const uint64_t word = (address_of(r, lane) + b) / 4;
         auto& bank = words[word % 32];
         uint32_t& n = count[word % 32];
         if (std::find(bank.begin(), bank.begin() + n, word) != bank.begin() + n || n == 32) continue;
@@ -107,62 +125,96 @@ double Clock::shared(const Reached& r, Multiprocessor& sm, double start) {
   return sm.memory.take(start, fronts * value(Key::shared_interval));
 }
 
-double Clock::global(const Reached& r, const Info& i, Multiprocessor& sm, double start) {
-  std::array<uint64_t, 32 * 17> sectors, reached_at;  // and the first byte of each that is reached
-  size_t count = 0;
-  bool ascending = true;
-  for (uint32_t lanes = r.lanes; lanes != 0; lanes &= lanes - 1) {
-    const uint64_t from = r.addresses[static_cast<size_t>(std::countr_zero(lanes))];
-    for (uint64_t s = from / 32; s <= (from + r.bytes - 1) / 32 && count < sectors.size(); ++s) {
-      if (count != 0 && sectors[count - 1] == s) continue;
-      ascending = ascending && (count == 0 || sectors[count - 1] < s);
-      reached_at[count] = std::max(from, s * 32);
-      sectors[count++] = s;
+// By what lanes reach of lines: the sectors of each, and where the first byte lies that is reached in one.
+struct Clock::Sectors {
+  struct Line {
+    uint64_t line;
+    uint32_t sectors;  // a bit each
+  };
+  std::array<Line, 32 * 17> lines;
+  size_t count = 0;  // of lines
+  uint32_t all = 0;  // sectors
+  bool together = false;
+  const run::Reach& reach;
+
+  explicit Sectors(const run::Reach& r) : reach(r) {
+    if (r.form != Form::each) {
+      add_from(r.first, r.first + (r.form == Form::row ? machine::kLanes : 1) * r.bytes);
+    } else {
+      for (uint32_t lanes = r.lanes; lanes != 0; lanes &= lanes - 1) {
+        const uint64_t from = r.addresses[static_cast<size_t>(std::countr_zero(lanes))];
+        add_from(from, from + r.bytes);
+      }
+      const auto end = lines.begin() + static_cast<std::ptrdiff_t>(count);
+      const auto before = [](const Line& a, const Line& b) { return a.line < b.line; };
+      if (!std::is_sorted(lines.begin(), end, before)) std::sort(lines.begin(), end, before);
+      join();
     }
-  }
-  const auto end_of = [&] { return sectors.begin() + static_cast<std::ptrdiff_t>(count); };
-  if (!ascending) {
-    std::sort(sectors.begin(), end_of());
-    count = static_cast<size_t>(std::unique(sectors.begin(), end_of()) - sectors.begin());
+    for (size_t i = 0; i < count; ++i) all += static_cast<uint32_t>(std::popcount(lines[i].sectors));
   }
   // A sector may begin before the region in which the bytes lie that are reached in it.
-  const auto reached = [&](size_t k) {
-    if (ascending) return reached_at[k];
-    const uint64_t sector = sectors[k];
-    for (uint32_t lanes = r.lanes; lanes != 0; lanes &= lanes - 1) {
-      const uint64_t from = r.addresses[static_cast<size_t>(std::countr_zero(lanes))];
-      if (from / 32 <= sector && sector <= (from + r.bytes - 1) / 32) return std::max(from, sector * 32);
+  uint64_t first_byte(uint64_t sector) const {
+    if (reach.form != Form::each) return std::max(reach.first, sector * kSector);
+    for (uint32_t lanes = reach.lanes; lanes != 0; lanes &= lanes - 1) {
+      const uint64_t from = reach.addresses[static_cast<size_t>(std::countr_zero(lanes))];
+      if (from / kSector <= sector && sector <= (from + reach.bytes - 1) / kSector)
+        return std::max(from, sector * kSector);
     }
-    return sector * 32;
-  };
-  size_t lines = 0;
-  for (size_t k = 0; k < count; ++k) lines += k == 0 || sectors[k] / 4 != sectors[k - 1] / 4 ? 1 : 0;
+    return sector * kSector;
+  }
+  uint64_t lowest() const {
+    const Line& l = lines.front();
+    return first_byte(l.line * kSectors + static_cast<uint64_t>(std::countr_zero(l.sectors)));
+  }
+
+ private:
+  void add_from(uint64_t from, uint64_t to) {
+    for (uint64_t s = from / kSector; s * kSector < to && count < lines.size(); ++s) {
+      const uint64_t line = s / kSectors;
+      if (count == 0 || lines[count - 1].line != line) lines[count++] = {line, 0};
+      lines[count - 1].sectors |= 1u << s % kSectors;
+    }
+  }
+  // Lines that stand there several times.
+  void join() {
+    size_t kept = 0;
+    for (size_t i = 0; i < count; ++i)
+      if (kept != 0 && lines[kept - 1].line == lines[i].line)
+        lines[kept - 1].sectors |= lines[i].sectors;
+      else
+        lines[kept++] = lines[i];
+    count = kept;
+  }
+};
+
+double Clock::global(const run::Reach& r, const Info& i, Multiprocessor& sm, double start) {
+  const Sectors sectors(r);
   constexpr double kProbed = 512;
-  const double data = static_cast<double>(count) * 32 * value(Key::l1_interval) / kProbed;
-  double end = sm.memory.take(start, std::max(static_cast<double>(lines), data));
+  const double data = static_cast<double>(sectors.all) * 32 * value(Key::l1_interval) / kProbed;
+  double end = sm.memory.take(start, std::max(static_cast<double>(sectors.count), data));
   warp_->pending = std::max(warp_->pending, end - value(Key::queue));
   if (r.kind == machine::AccessKind::write) {
-    const double bytes = static_cast<double>(count) * 32;
+    const double bytes = static_cast<double>(sectors.all) * 32;
     sm.l2.take(start, bytes);
     l2_.take(start, bytes);
     Asked* asked = nullptr;
-    if (count != 0) part_from_dram(reached(0), &asked);
+    if (sectors.count != 0) part_from_dram(sectors.lowest(), &asked);
     if (asked != nullptr) asked->written += bytes;
     dram_.take(start, bytes);
     return end;
   }
   const double queued = end;
   end = queued + value(Key::l1_latency);
-  for (size_t k = 0; k < count; ++k) {
-    if (r.kind == machine::AccessKind::read && i.cached && sm.l1.has(sectors[k])) continue;
-    size_t run = 1;  // sectors of one line
-    while (k + run < count && sectors[k + run] == sectors[k] + run &&
-           sectors[k + run] / 4 == sectors[k] / 4 &&
-           !(r.kind == machine::AccessKind::read && i.cached && sm.l1.has(sectors[k + run])))
-      ++run;
-    end = std::max(end, from_l2(reached(k), static_cast<double>(run) * 32, sm, queued, value(Key::l2_latency),
-                                value(Key::dram_latency)));
-    k += run - 1;
+  const bool cached = r.kind == machine::AccessKind::read && i.cached;
+  for (size_t k = 0; k < sectors.count; ++k) {
+    const auto [line, wanted] = sectors.lines[k];
+    for (uint32_t missing = cached ? sm.l1.misses(line, wanted) : wanted; missing != 0;) {
+      const auto first = static_cast<uint32_t>(std::countr_zero(missing));
+      const auto run = static_cast<uint32_t>(std::countr_one(missing >> first));
+      end = std::max(end, from_l2(sectors.first_byte(line * kSectors + first), run * 32.0, sm, queued,
+                                  value(Key::l2_latency), value(Key::dram_latency)));
+      missing &= ~(((1u << run) - 1) << first);
+    }
   }
   return end;
 }
@@ -173,8 +225,8 @@ void Clock::memory(const Info& i, WarpTime& w, double start) {
   double done = start;
   bool slow = false;
   constexpr double kLocal = 4;  // wavefronts of a word of each lane's local memory
-  for (const Reached& r : reached_) {
-    const uint64_t address = r.addresses[static_cast<size_t>(std::countr_zero(r.lanes))];
+  for (const run::Reach& r : reached_) {
+    const uint64_t address = r.first;
     if (address >= machine::kSharedWindow && address < machine::kLocalWindow) {
       const uint64_t rank = (address - machine::kSharedWindow) >> machine::kRankShift;
       const bool remote = rank != w.rank;

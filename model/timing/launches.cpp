@@ -61,16 +61,6 @@ uint64_t ctas_by_tensor_memory(const isa::Program& program) {
 Launches::Launches(const Device& device, uint32_t most, std::vector<FromDram> from_dram)
     : device_(device), most_(most), from_dram_(std::move(from_dram)) {}
 
-machine::Observer Launches::observer() {
-  machine::Observer out;
-  out.accesses = true;
-  out.steps = false;
-  out.tell = [this](const machine::Event& event) {
-    if (!observers_.empty()) observers_.back().tell(event);
-  };
-  return out;
-}
-
 uint64_t Launches::begins(const run::Grid& grid) {
   const run::Residency held = run::residency(grid.program, grid.shape);
   TimedLaunch l;
@@ -108,7 +98,6 @@ uint64_t Launches::begins(const run::Grid& grid) {
   if (clock_ != nullptr) before_ += clock_->seen().cycles;
   clock_ = clocks_.back().get();
   if (number < shortened_.size()) clock_->shorten(shortened_[number]);
-  observers_.push_back(clock_->observer());
   launches_.push_back(std::move(l));
   return clock_->begins(grid);
 }

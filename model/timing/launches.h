@@ -32,7 +32,6 @@ class Launches : public run::Timekeeper {
 
   // By launch: PTX lines whose instructions take half as long as the table says.
   void shorten(std::vector<std::set<int>> lines) { shortened_ = std::move(lines); }
-  machine::Observer observer();
   // Of the turn under way, in microseconds since the first launch began: when it began, and how far it has
   // come. A launch begins when all of the one before has ended.
   struct Instant {
@@ -52,6 +51,8 @@ class Launches : public run::Timekeeper {
     return clock_->ready(taker, operation);
   }
   void has_turn(const run::Taker& taker) override { clock_->has_turn(taker); }
+  run::Reaches* reaches() override { return clock_->reaches(); }
+  double again(const run::Taker& taker) override { return clock_->again(taker); }
   bool executed(const run::Executed& e) override { return clock_->executed(e); }
   void computed(int function, uint32_t from, uint32_t to) override { clock_->computed(function, from, to); }
   void took(const run::Took& turn) override { clock_->took(turn); }
@@ -66,7 +67,6 @@ class Launches : public run::Timekeeper {
   std::vector<std::unique_ptr<Clock>> clocks_;
   Clock* clock_ = nullptr;  // of the launch that runs
   double before_ = 0;       // cycles of those that have
-  std::vector<machine::Observer> observers_;
   std::vector<TimedLaunch> launches_;
 };
 

@@ -1,8 +1,8 @@
 // A multiprocessor, as far as time goes: its ports, and what its first cache holds.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "model/timing/cost.h"
@@ -14,36 +14,35 @@ namespace bitwell::timing {
 class L1 {
  public:
   void set_size(uint64_t bytes) {
-    sets_ = static_cast<uint32_t>(std::max<uint64_t>(bytes / 128 / kWays, 1));
-    lines_.assign(sets_ * kWays, {});
+    count_ = static_cast<uint32_t>(std::max<uint64_t>(bytes / 128 / kWays, 1));
+    sets_.assign(count_, {});
   }
-  // Whether it has it; from now on it does.
-  bool has(uint64_t sector) {
-    const uint64_t line = sector / 4;
-    const auto bit = static_cast<uint8_t>(1u << (sector % 4));
-    Line* const set = &lines_[(line ^ (line >> 9)) % sets_ * kWays];
-    Line* oldest = set;
-    for (size_t i = 0; i < kWays; ++i) {
-      if (set[i].line == line + 1) {
-        set[i].used = ++now_;
-        const bool there = (set[i].sectors & bit) != 0;
-        set[i].sectors |= bit;
-        return there;
+  // Which of those sectors of a line it has not got; from now on it has them.
+  uint32_t misses(uint64_t line, uint32_t sectors) {
+    Set& set = sets_[(line ^ (line >> 9)) % count_];
+    for (size_t i = 0; i < kWays; ++i)
+      if (set.lines[i] == line + 1) {
+        set.used[i] = ++now_;
+        const uint32_t out = sectors & ~uint32_t{set.sectors[i]};
+        set.sectors[i] |= static_cast<uint8_t>(sectors);
+        return out;
       }
-      if (set[i].used < oldest->used) oldest = &set[i];
-    }
-    *oldest = {line + 1, ++now_, bit};
-    return false;
+    const auto oldest =
+        static_cast<size_t>(std::min_element(set.used.begin(), set.used.end()) - set.used.begin());
+    set.lines[oldest] = line + 1;
+    set.used[oldest] = ++now_;
+    set.sectors[oldest] = static_cast<uint8_t>(sectors);
+    return sectors;
   }
 
  private:
   static constexpr size_t kWays = 16;
-  struct Line {
-    uint64_t line = 0, used = 0;
-    uint8_t sectors = 0;
+  struct Set {
+    std::array<uint64_t, kWays> lines{}, used{};
+    std::array<uint8_t, kWays> sectors{};
   };
-  std::vector<Line> lines_;
-  uint64_t sets_ = 1;
+  std::vector<Set> sets_;
+  uint64_t count_ = 1;
   uint64_t now_ = 0;
 };
 

@@ -2,7 +2,9 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
-#include <vector>
+#include <cstdlib>
+#include <memory>
+#include <new>
 
 namespace bitwell::timing {
 
@@ -10,14 +12,16 @@ namespace bitwell::timing {
 // one that is asked later takes what the interval has left.
 class Server {
  public:
-  // `rate`: units a cycle. So many intervals, a power of 2, are remembered as the longest turn may last.
-  Server(double interval, double rate, size_t slots = 1 << 11)
+  // `rate`: units a cycle.
+  Server(double interval, double rate)
       : interval_(interval),
         rate_(rate),
         inverse_(1 / interval),
         cycles_(1 / rate),
         capacity_(static_cast<float>(interval * rate)),
-        slots_(slots) {}
+        slots_(static_cast<Slot*>(std::calloc(kSlots, sizeof(Slot)))) {
+    if (slots_ == nullptr) throw std::bad_alloc();
+  }
 
   // When `amount` that is asked for at that time has been served.
   double take(double at, double amount) {
@@ -35,24 +39,30 @@ class Server {
   double rate() const { return rate_; }
 
  private:
+  // So many intervals, a power of 2, are remembered as the longest turn may last.
+  static constexpr uint64_t kSlots = 1 << 11;
+  // All zero at first: those that are never asked for cost nothing.
   struct Slot {
-    uint32_t index = 0;
-    float used = 0;
-    uint32_t next = 1;  // of one that is full: so many further is the next that may not be
+    uint16_t round;    // which of those intervals that share it
+    uint16_t further;  // of one that is full: so many behind the next one is the first that may not be
+    float used;
   };
   Slot& slot(uint64_t index) {
-    Slot& out = slots_[index & (slots_.size() - 1)];
-    if (out.index != static_cast<uint32_t>(index)) out = {static_cast<uint32_t>(index), 0, 1};
+    Slot& out = slots_[index % kSlots];
+    const auto round = static_cast<uint16_t>(index / kSlots);
+    if (out.round != round) out = {round, 0, 0};
     return out;
   }
   // The first from there on that has something left.
   uint64_t not_full(uint64_t index) {
     uint64_t to = index;
-    for (const Slot* s = &slot(to); static_cast<double>(s->used) >= capacity_; s = &slot(to)) to += s->next;
+    for (const Slot* s = &slot(to); static_cast<double>(s->used) >= capacity_; s = &slot(to))
+      to += s->further + 1;
     while (index < to) {  // the way is shorter next time
       Slot& s = slot(index);
-      index += s.next;
-      s.next = static_cast<uint32_t>(to - (index - s.next));
+      const uint64_t next = index + s.further + 1;
+      s.further = static_cast<uint16_t>(std::min<uint64_t>(to - index - 1, UINT16_MAX));
+      index = next;
     }
     return to;
   }
@@ -86,7 +96,10 @@ class Server {
   double interval_, rate_, inverse_, cycles_, capacity_;
   double served_ = 0;
   uint64_t full_from_ = 0, full_to_ = 0;
-  std::vector<Slot> slots_;
+  struct Free {
+    void operator()(Slot* s) const { std::free(s); }
+  };
+  std::unique_ptr<Slot[], Free> slots_;
 };
 
 }  // namespace bitwell::timing

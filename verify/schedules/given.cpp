@@ -61,10 +61,7 @@ Given::Given(const std::string& text, uint64_t seed, const launch::Start& start,
 void Given::attach(run::Options& options) {
   options.schedule = {};
   if (pct_ != nullptr) options.chooser = pct_.get();
-  if (timed_ != nullptr) {
-    options.chooser = timed_.get();
-    options.observers.push_back(timed_->observer());
-  }
+  if (timed_ != nullptr) options.chooser = timed_.get();
   if (replay_ == nullptr) return;
   options.chooser = replay_.get();
   options.observers.push_back(replay_->observer());

@@ -30,7 +30,6 @@ Timed run_once(const TimeQuestion& question, const timing::Device& device, uint3
   run::Options options;
   options.checked = false;
   options.chooser = &clocks;
-  options.observers.push_back(clocks.observer());
   if (observed && question.observer) options.observers.push_back(question.observer(clocks));
   question.run(options,
                [&](const std::shared_ptr<const isa::Program>& program) { out.programs.push_back(program); });

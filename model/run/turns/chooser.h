@@ -6,6 +6,7 @@
 
 #include "model/isa/form/unit.h"
 #include "model/machine/agent.h"
+#include "model/run/turns/reach.h"
 
 namespace bitwell::machine {
 struct Warp;
@@ -32,6 +33,14 @@ struct Taker {
   bool operator==(const Taker&) const = default;
 };
 
+// Who is the first of a cluster, by a timekeeper's time.
+struct Earliest {
+  Taker taker;
+  double at = 0;
+  double then = 0;   // when the next one's turn is
+  size_t ready = 0;  // operations that can go on
+};
+
 // What a turn came to.
 struct Took {
   uint64_t changes = 0;  // of memory and of what can be waited for, that the launch has made so far
@@ -40,6 +49,8 @@ struct Took {
   std::array<uint32_t, isa::kUnits.size()> instructions{};
   machine::Work work;
   bool over = false;  // an operation that is done
+  // Where the lanes of a warp's turn note what they reach; nullptr: nobody wants to know.
+  Reaches* reaches = nullptr;
 };
 
 // An instruction that a warp has executed.
@@ -95,9 +106,13 @@ class Timekeeper : public Chooser {
   // `operation`: the one that it is, or nullptr.
   virtual double ready(const Taker& taker, const machine::Agent* operation) = 0;
   virtual void has_turn(const Taker& taker) = 0;
+  // Where what the lanes of that turn reach is to be noted.
+  virtual Reaches* reaches() = 0;
   // Instead of executed(): a warp has executed these operations of a function, which compute in registers
   // alone.
   virtual void computed(int function, uint32_t from, uint32_t to) = 0;
+  // Of a warp whose turn is over and which can go on: when it can.
+  virtual double again(const Taker& taker) = 0;
   // Whether another cluster may begin; where not, those that are there go on to their end.
   virtual bool more() const { return true; }
   // Whether it has seen what it wants: the launch then ends as it is.

@@ -1,5 +1,6 @@
 // A launch whose turns go in the order of a model's time.
 #include <algorithm>
+#include <limits>
 #include <queue>
 #include <set>
 #include <utility>
@@ -9,13 +10,20 @@
 
 namespace bitwell::run {
 
-std::optional<std::pair<Taker, double>> Cluster::earliest(Timekeeper& keeper) {
+std::optional<Earliest> Cluster::earliest(Timekeeper& keeper) {
   release_spinners();
   keeper.looks_at(*this);
-  std::optional<std::pair<Taker, double>> out;
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  Earliest out{{}, kNever, kNever, 0};
   const auto consider = [&](const Taker& taker, const machine::Agent* operation) {
     const double at = keeper.ready(taker, operation);
-    if (!out || at < out->second) out.emplace(taker, at);
+    if (at < out.at) {
+      out.then = out.at;
+      out.taker = taker;
+      out.at = at;
+    } else {
+      out.then = std::min(out.then, at);
+    }
   };
   uint32_t warp = 0;
   for (const auto& cta : ctas)
@@ -24,18 +32,34 @@ std::optional<std::pair<Taker, double>> Cluster::earliest(Timekeeper& keeper) {
       ++warp;
     }
   for (const auto& agent : agents_)
-    if (agent->ready()) consider({number, 0, agent->id}, agent.get());
+    if (agent->ready()) {
+      ++out.ready;
+      consider({number, 0, agent->id}, agent.get());
+    }
+  if (out.at == kNever) return std::nullopt;
   return out;
+}
+
+bool Cluster::again(Earliest& of, Timekeeper& keeper) const {
+  const size_t warps = ctas.front()->warps.size();
+  if (of.taker.operation != 0 || !ctas[of.taker.warp / warps]->warps[of.taker.warp % warps].can_run())
+    return false;
+  // What it has issued, or issued the last part of, can go on now too.
+  const auto ready = std::count_if(agents_.begin(), agents_.end(), [](const auto& a) { return a->ready(); });
+  if (static_cast<size_t>(ready) != of.ready) return false;
+  const double at = keeper.again(of.taker);
+  if (at >= of.then) return false;
+  of.at = at;
+  return true;
 }
 
 void Residents::run_timed(Timekeeper& keeper) {
   Grid& grid = launches_.front().grid;
   struct First {
-    double at;
+    Earliest who;
     Cluster* cluster;
-    Taker taker;
     bool operator>(const First& o) const {
-      return std::pair(at, cluster->number) > std::pair(o.at, o.cluster->number);
+      return std::pair(who.at, cluster->number) > std::pair(o.who.at, o.cluster->number);
     }
   };
   // Of each cluster who is the first there, the earliest on top; clusters where none can go on.
@@ -49,7 +73,7 @@ void Residents::run_timed(Timekeeper& keeper) {
   };
   const auto look = [&](Cluster& cluster) {
     if (const auto found = cluster.earliest(keeper))
-      order.push({found->second, &cluster, found->first});
+      order.push({*found, &cluster});
     else
       idle.insert(cluster.number);
   };
@@ -72,14 +96,20 @@ void Residents::run_timed(Timekeeper& keeper) {
       look_at_idle();
       continue;
     }
-    const Taker taker = order.top().taker;
-    Cluster& cluster = *order.top().cluster;
+    First first = order.top();
+    Cluster& cluster = *first.cluster;
     order.pop();
-    keeper.has_turn(taker);
-    Took took;
-    const bool ended = cluster.take(taker, took);
-    took.changes = grid.flight.changes();
-    keeper.took(took);
+    bool ended = false, again = false;
+    do {
+      keeper.has_turn(first.who.taker);
+      Took took;
+      took.reaches = keeper.reaches();
+      ended = cluster.take(first.who.taker, took);
+      took.changes = grid.flight.changes();
+      keeper.took(took);
+      again = !ended && took.changes == changes && cluster.again(first.who, keeper) &&
+              (order.empty() || order.top() > first);
+    } while (again);
     if (!ended) {
       look(cluster);
       continue;

@@ -146,7 +146,6 @@ TEST(Timed, BytesOfAHostAreThoseOfTheirRegion) {
   shape.block = {32, 1, 1};
   session::Judging how;
   how.options.chooser = &clocks;
-  how.options.observers.push_back(clocks.observer());
   const auto module = process.context().load(kernel(
       "shl.b32 %r1, %r0, 2;\ncvt.u64.u32 %a1, %r1;\nadd.u64 %a1, %a0, %a1;\nld.global.u32 %r2, [%a1];\n"
       "st.global.u32 [%a1], %r2;\n"));

@@ -179,7 +179,7 @@ Next store_matrix(const Op& op, run::Context& context, uint32_t mask) {
     return false;
   };
   for (size_t r = 0; r < 8 * static_cast<size_t>(use.count); ++r)
-    if (!cluster.accesses_watched() || !stored(r))
+    if ((!cluster.accesses_watched() && cluster.counted() == nullptr) || !stored(r))
       run::Port(context, static_cast<int>(r), use.order)
           .write(places[r].cta->shared, places[r].address, 16, rows[r].data());
   return Next::advance;
