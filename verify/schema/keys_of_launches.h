@@ -52,7 +52,10 @@ inline constexpr std::array kLaunchKeys = joined(
         Key{.name = "$schema",
             .type = Type::text,
             .about = "launch.schema.json, for editors; bitwell does not read it"},
-        Key{.name = "ptx", .type = Type::path, .about = "the PTX file", .required = true},
+        Key{.name = "ptx",
+            .type = Type::path,
+            .about = "the PTX file, or another file that holds PTX (cubin, fat binary, program)",
+            .required = true},
         Key{.name = "entry",
             .type = Type::text,
             .about = "the kernel: its name, or a part of it that no other has, mangled or as in C++",
@@ -96,7 +99,10 @@ inline constexpr std::array kLaunchKeys = joined(
 inline constexpr std::array kFollowingKeys = joined(
     std::array{
         Key{.name = "entry", .type = Type::text, .about = "the kernel", .required = true},
-        Key{.name = "ptx", .type = Type::path, .about = "the PTX file", .without = "the first launch's"},
+        Key{.name = "ptx",
+            .type = Type::path,
+            .about = "the PTX file, or another file that holds PTX (cubin, fat binary, program)",
+            .without = "the first launch's"},
     },
     kShapeKeys,
     std::array{

@@ -208,7 +208,7 @@ inline constexpr std::array kTextureKeys{
         .preset = "false"},
     Key{.name = "normalized_values",
         .type = Type::flag,
-        .about = "integers are given as numbers from 0 or -1 to 1",
+        .about = "integers are given as numbers from 0 or -1 to 1; read and not run yet",
         .preset = "false"},
 };
 
