@@ -4,6 +4,7 @@
 
 #include "model/machine/beside.h"
 #include "model/machine/claim/claims.h"
+#include "model/machine/cuda_line.h"
 #include "model/machine/failure.h"
 #include "model/machine/mbarrier.h"
 #include "model/machine/tensor/descriptor_fields.h"
@@ -67,6 +68,34 @@ TEST(SeldomState, AnMbarrierOfALaterCtaTakesItsEightBytes) {
   EXPECT_EQ(barriers.overlapping(base, 64), nullptr);
 }
 
+TEST(SeldomState, CountsOfArrivalsAreRefusedBeforeTheBarrierIsAsked) {
+  Region shared("shared", 0, 64, false);
+  Mbarriers barriers(shared);
+  barriers.init(0, 2, Place{});
+  for (const auto& [count, says] :
+       {std::pair{uint64_t{0}, "an arrival with count 0, it must be 1 to 1048575"},
+        {uint64_t{1} << 20, "an arrival with count 1048576, it must be 1 to 1048575"},
+        {(uint64_t{1} << 20) - 1, "over-arrival: 1048575 more"},
+        {uint64_t{3}, "over-arrival: 3 more"}}) {
+    std::string said;
+    try {
+      barriers.arrive(0, count, {});
+    } catch (const Fault& e) {
+      said = e.what();
+    }
+    EXPECT_NE(said.find(says), std::string::npos) << said;
+  }
+}
+
+// A buffer that the device has freed is named with the place that did so.
+TEST(SeldomState, WhatAKernelFreedIsNamedByItsLine) {
+  Memory memory;
+  const uint64_t at = memory.allocate("heap", 32).base();
+  memory.retire(at, "PTX line 7");
+  EXPECT_EQ(memory.describe(at + 3), "3 bytes into 'heap, which was freed at PTX line 7' of 32 bytes");
+  EXPECT_EQ(memory.find(at, 1), nullptr);
+}
+
 TEST(SeldomState, TheNamesOf4096FreedBuffersAreKept) {
   Memory memory;
   std::vector<uint64_t> bases;
@@ -95,6 +124,55 @@ TEST(SeldomState, WhatStandsBehindAFieldsNumberIsRefused) {
   for (const char* text : {"32 ", "32x", "0x20g", "0x", "", "-32", "24", "262144"})
     EXPECT_NE(said_by([&] { start.set(0, text); }).find("got '" + std::string(text) + "'"), std::string::npos)
         << text;
+}
+
+// PTX ISA 9.0, "Shared memory descriptor" of tcgen05 and "Matrix descriptor format" of wgmma.
+TEST(SeldomState, FieldsOfMatrixDescriptorsAreWhereTheTablesSay) {
+  using Bits = std::pair<int, int>;
+  for (const auto& [form, name, bits] : std::vector<std::tuple<DescriptorForm, const char*, Bits>>{
+           {DescriptorForm::tcgen05, "start", {0, 13}},
+           {DescriptorForm::tcgen05, "leading", {16, 29}},
+           {DescriptorForm::tcgen05, "stride", {32, 45}},
+           {DescriptorForm::tcgen05, "constant", {46, 48}},
+           {DescriptorForm::tcgen05, "base_offset", {49, 51}},
+           {DescriptorForm::tcgen05, "leading_mode", {52, 52}},
+           {DescriptorForm::tcgen05, "swizzle", {61, 63}},
+           {DescriptorForm::wgmma, "start", {0, 13}},
+           {DescriptorForm::wgmma, "leading", {16, 29}},
+           {DescriptorForm::wgmma, "stride", {32, 45}},
+           {DescriptorForm::wgmma, "base_offset", {49, 51}},
+           {DescriptorForm::wgmma, "swizzle", {62, 63}}}) {
+    const auto fields = matrix_descriptor_fields(form);
+    const DescriptorField& field = descriptor_field(fields, name);
+    EXPECT_EQ(Bits(field.first, field.last), bits) << name;
+  }
+}
+
+// PTX ISA 9.0, tables of tcgen05's instruction descriptor.
+TEST(SeldomState, FieldsOfInstructionDescriptorsAreWhereTheTablesSay) {
+  struct Row {
+    const char* name;
+    int first, last;
+    bool scaled, plain;  // of kinds with and without scales
+  };
+  for (const Row& r : {Row{"sparsity_selector", 0, 1, true, true}, Row{"sparse", 2, 2, true, true},
+                       Row{"saturate", 3, 3, false, true}, Row{"d_type", 4, 5, false, true},
+                       Row{"b_scale_id", 4, 5, true, false}, Row{"a_type", 7, 9, true, true},
+                       Row{"b_type", 10, 12, true, true}, Row{"negate_a", 13, 13, true, true},
+                       Row{"negate_b", 14, 14, true, true}, Row{"a_major", 15, 15, true, true},
+                       Row{"b_major", 16, 16, true, true}, Row{"n", 17, 22, true, true},
+                       Row{"scale_type", 23, 23, true, false}, Row{"m", 24, 28, true, true},
+                       Row{"a_scale_id", 29, 30, true, false}})
+    for (const auto& [kind, scaled] : {std::pair{MmaKind::f16, false},
+                                       {MmaKind::tf32, false},
+                                       {MmaKind::f8f6f4, false},
+                                       {MmaKind::mxf8f6f4, true}}) {
+      if (!(scaled ? r.scaled : r.plain)) continue;
+      const auto fields = instruction_descriptor_fields(kind);
+      const DescriptorField& field = descriptor_field(fields, r.name);
+      EXPECT_EQ(field.first, r.first) << r.name;
+      EXPECT_EQ(field.last, r.last) << r.name;
+    }
 }
 
 TensorMap box_of_bytes(uint32_t columns, uint32_t rows, uint32_t slices) {
@@ -173,6 +251,39 @@ TEST(SeldomState, AnAtomThatNoSwizzleHas) {
   for (const auto& [value, says] : {std::pair{3, ""}, {4, "tensor map: swizzle is 7, it must be 0 to 6"}}) {
     bytes[atom] = static_cast<std::byte>(value);
     EXPECT_EQ(said_by([&] { decode_tensor_map(bytes); }), says) << value;
+  }
+}
+
+// Of a line that was inlined five places are named, or of more the first three and the last.
+TEST(SeldomState, OfALongChainOfCallsTheEndsAreNamed) {
+  const std::vector<std::string> words{"a:1",
+                                       "a:1, from a:2",
+                                       "a:1, from a:2, from a:3",
+                                       "a:1, from a:2, from a:3, from a:4",
+                                       "a:1, from a:2, from a:3, from a:4, from a:5",
+                                       "a:1, from a:2, from a:3, from 2 more, from a:6",
+                                       "a:1, from a:2, from a:3, from 3 more, from a:7"};
+  for (size_t n = 1; n <= words.size(); ++n) {
+    std::vector<CudaLine::At> chain;
+    for (size_t i = 1; i <= n; ++i) chain.push_back({i % 2 != 0 ? "there/a" : "a", static_cast<int>(i)});
+    EXPECT_EQ(words_of(cuda_place(chain)), words[n - 1]);
+  }
+}
+
+// A swizzle that takes the place of one with an atom of its own leaves nothing of it.
+TEST(SeldomState, ReplacedSwizzlesLoseTheirAtom) {
+  for (const auto& [mode, becomes] : {std::pair{0u, TensorSwizzle::none},
+                                      {1u, TensorSwizzle::b32},
+                                      {2u, TensorSwizzle::b64},
+                                      {3u, TensorSwizzle::b128_atom_64b}}) {
+    TensorMap m = box_of_bytes(16, 1, 1);
+    m.swizzle = TensorSwizzle::b128_atom_64b;
+    TensorMapBytes bytes = encode(m);
+    replace(bytes, TensorMapField::swizzle_mode, 0, mode);
+    EXPECT_EQ(decode_tensor_map(bytes).swizzle, becomes) << mode;
+    // And comes not back with the next one.
+    replace(bytes, TensorMapField::swizzle_mode, 0, 3);
+    EXPECT_EQ(decode_tensor_map(bytes).swizzle, mode == 3 ? becomes : TensorSwizzle::b128) << mode;
   }
 }
 

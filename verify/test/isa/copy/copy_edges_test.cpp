@@ -2,6 +2,7 @@
 // was; one step further, and beside their alignment, they fault. And the bytes that pad a tensor's elements.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "../../kernel.h"
@@ -157,6 +158,33 @@ TEST(CopyEdges, TheLastPlaceAndTheNext) {
     EXPECT_NE(at(0, end + e.buffer_align).fault.find("'buffer' of 4096 bytes"), std::string::npos)
         << e.body << at(0, end + e.buffer_align).end();
     EXPECT_FALSE(at(0, end - e.buffer_align / 2).fault.empty()) << e.body;
+  }
+}
+
+// What nobody waits for is noted where the CTA ends, once for each copy.
+TEST(CopyEdges, WhatIsUnderWayWhenItsCtaEndsIsNoted) {
+  const std::string expect = "@%p0 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 16;\n";
+  for (const auto& [body, what] : std::vector<std::pair<std::string, std::string>>{
+           {"@%p0 cp.async.ca.shared.global [%r9], [%d8], 16; ret;\n", "cp.async.ca.shared.global"},
+           {"@%p0 cp.async.ca.shared.global [%r9], [%d8], 16; @%p0 cp.async.mbarrier.arrive.noinc.shared.b64 "
+            "[bar]; "
+            "ret;\n",
+            "cp.async.mbarrier.arrive"},
+           {expect + "@%p0 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r9], [%d8], "
+                     "16, [bar]; "
+                     "ret;\n",
+            "cp.async.bulk.shared::cluster.global"},
+           {"@%p0 cp.async.bulk.global.shared::cta.bulk_group [%d8], [%r9], 16; ret;\n",
+            "cp.async.bulk.global.shared::cta"}}) {
+    const test::Left left = copied(body, 0, 0, rows_of_64(16, 1, 1), "sm_90a");
+    ASSERT_EQ(left.end(), "held") << body;
+    EXPECT_EQ(std::count_if(left.notes.begin(), left.notes.end(),
+                            [&, &about = what](const run::Note& n) {
+                              return n.text.find(about) != std::string::npos &&
+                                     n.text.find("is under way when its CTA ends") != std::string::npos;
+                            }),
+              1)
+        << what << (left.notes.empty() ? "" : left.notes[0].text);
   }
 }
 

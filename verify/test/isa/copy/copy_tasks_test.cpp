@@ -22,6 +22,7 @@ constexpr uint64_t kInAt = machine::kBuffers;  // where the first buffer stands
 class Tasks final : public run::Timekeeper {
  public:
   std::vector<Task> first, later;
+  uint64_t moved = 0;  // bytes, in all turns of operations
   uint64_t begins(const run::Grid&) override { return 1; }
   void starts(const run::Cluster&) override {}
   void ends(const run::Cluster&) override {}
@@ -39,6 +40,7 @@ class Tasks final : public run::Timekeeper {
   void has_turn(const run::Taker& taker) override {
     if (taker.operation != 0) ++turns_[taker.operation];
   }
+  void took(const run::Took& took) override { moved += took.work.bytes; }
   void computed(int, uint32_t, uint32_t) override {}
   bool enough() const override { return false; }
 
@@ -223,6 +225,7 @@ TEST(CopyTasks, ThatOfSeveralThreads) {
       EXPECT_EQ(seen.first[0].bytes, lanes * 144u);
       EXPECT_EQ(seen.first[0].sectors, lanes * 5u);
       EXPECT_EQ(seen.first[0].lines, lanes * 2u);
+      EXPECT_EQ(seen.moved, lanes * 144u);
     }
   // The barrier's phase is over with the first one's bytes: two are left.
   const Tasks seen = tasks({expect(144) + "setp.lt.u32 %p2, %r0, 3;\n@%p2 " + kLoad +
@@ -233,6 +236,30 @@ TEST(CopyTasks, ThatOfSeveralThreads) {
   EXPECT_EQ(seen.later[0].bytes, 288u);
   EXPECT_EQ(seen.later[0].sectors, 10u);
   EXPECT_EQ(seen.later[0].lines, 4u);
+}
+
+// One thread waits for its own before the others do: the bytes of each are moved once, whoever waits first.
+TEST(CopyTasks, ThoseThatThreadsWaitForOneByOne) {
+  for (const char* first :
+       {"setp.eq.u32 %p3, %r0, 0;", "setp.lt.u32 %p3, %r0, 2;", "setp.eq.u32 %p3, %r0, 2;"}) {
+    const Tasks seen = tasks({"setp.lt.u32 %p2, %r0, 3;\n@%p2 " + kStore + "[%d1], [tile], 144;\n" +
+                              "cp.async.bulk.commit_group;\n" + std::string(first) +
+                              "\n@%p3 cp.async.bulk.wait_group 0;\n@!%p3 cp.async.bulk.wait_group 0;\n"});
+    EXPECT_EQ(seen.moved, 432u) << first;
+  }
+}
+
+// A cache policy says nothing of a copy: threads whose policies differ start the same one.
+TEST(CopyTasks, PoliciesMakeNoOther) {
+  const std::string two = "setp.lt.u32 %p2, %r0, 2; cvt.u64.u32 %d4, %r0; mov.u16 %h1, 1;\n@%p2 ";
+  const std::string load = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes";
+  for (const std::string& body :
+       {expect(64) + two + load + ".L2::cache_hint [tile], [%d0], 32, [bar], %d4;\n" + wait(),
+        expect(64) + two + load + ".multicast::cluster.L2::cache_hint [tile], [%d0], 32, [bar], %h1, %d4;\n" +
+            wait(),
+        two + "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%d1], [tile], 32, %d4;\n" +
+            kStored})
+    EXPECT_EQ(tasks({body}).first.size(), 1u) << body;
 }
 
 TEST(CopyTasks, AFewBytesOfEachLane) {

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "../../kernel.h"
+#include "model/isa/family/atomic_update.h"
 
 namespace bitwell::isa {
 namespace {
@@ -186,6 +187,45 @@ TEST(AtomicValues, VectorsAreElementByElement) {
         EXPECT_EQ(was, returns ? v.old[i] : 0) << v.op << " element " << i;
       }
     }
+}
+
+// Of halves and of doubles as bulk reductions take them: a NaN loses, two are the canonical one, and -0 is
+// less than +0 (PTX ISA 9.0, "min" and "max"); a sum keeps the NaN of a double (H200).
+TEST(AtomicValues, NaNsAndZerosOfReductions) {
+  struct Choice {
+    ElementType type;
+    uint64_t a, b, least, most;
+  };
+  constexpr uint64_t f16_nan = 0x7E01, bf16_nan = 0xFFC1;
+  for (const Choice& c : {Choice{ElementType::f16, 0x8000, 0x0000, 0x8000, 0x0000},
+                          Choice{ElementType::f16, 0x8001, 0x0000, 0x8001, 0x0000},
+                          Choice{ElementType::f16, 0x8001, 0x8000, 0x8001, 0x8000},
+                          Choice{ElementType::f16, 0x8002, 0x8001, 0x8002, 0x8001},
+                          Choice{ElementType::f16, 0x0001, 0x0000, 0x0000, 0x0001},
+                          Choice{ElementType::f16, 0xFC00, 0x7C00, 0xFC00, 0x7C00},
+                          Choice{ElementType::f16, f16_nan, 0x3C00, 0x3C00, 0x3C00},
+                          Choice{ElementType::f16, 0x7C00, f16_nan, 0x7C00, 0x7C00},
+                          Choice{ElementType::f16, f16_nan, 0x7C01, 0x7FFF, 0x7FFF},
+                          Choice{ElementType::bf16, 0x8000, 0x0000, 0x8000, 0x0000},
+                          Choice{ElementType::bf16, 0xBF80, 0x3F80, 0xBF80, 0x3F80},
+                          Choice{ElementType::bf16, bf16_nan, 0xFF80, 0xFF80, 0xFF80},
+                          Choice{ElementType::bf16, bf16_nan, bf16_nan, 0x7FFF, 0x7FFF}})
+    for (const bool other_way : {false, true}) {
+      const uint64_t a = other_way ? c.b : c.a, b = other_way ? c.a : c.b;
+      EXPECT_EQ(atomic_update(AtomicOperation::min, c.type, AtomicPlace::bulk, a, b, 0), c.least)
+          << std::hex << a << " " << b;
+      EXPECT_EQ(atomic_update(AtomicOperation::max, c.type, AtomicPlace::bulk, a, b, 0), c.most)
+          << std::hex << a << " " << b;
+    }
+  constexpr uint64_t infinity = 0x7FF0000000000000, nan = 0xFFF0000000000001;
+  const auto sum = [](uint64_t a, uint64_t b) {
+    return atomic_update(AtomicOperation::add, ElementType::f64, AtomicPlace::bulk, a, b, 0);
+  };
+  EXPECT_EQ(sum(nan, f64(1)), nan);
+  EXPECT_EQ(sum(f64(1), nan), nan);
+  EXPECT_EQ(sum(infinity, f64(1)), infinity);
+  EXPECT_EQ(sum(f64(1), infinity), infinity);
+  EXPECT_EQ(sum(1, 2), 3u);
 }
 
 }  // namespace
