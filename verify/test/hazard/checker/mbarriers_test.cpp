@@ -361,6 +361,24 @@ TEST(Mbarriers, OperationsUnderWayMeetWhoComesToTheirBytes) {
     }
 }
 
+// Nor has one for another, its own thread's: nothing orders two copies but a wait between them.
+TEST(Mbarriers, OperationsUnderWayMeetEachOther) {
+  for (const AccessKind its : {AccessKind::read, AccessKind::write})
+    for (const AccessKind kind : {AccessKind::read, AccessKind::write})
+      for (const uint64_t apart : {0u, 12u, 16u}) {
+        Pair t;
+        const Who issuer{kFirst, 0, 2};
+        t.init(2, issuer, shared(0, 0));
+        t.all_know();
+        t.issues(10, issuer, 1, machine::Ending::mbarrier);
+        t.operation(10, issuer, 1, its, shared(0, 128), 16, Proxy::async, 1);
+        t.issues(20, issuer, 2, machine::Ending::mbarrier);
+        t.operation(20, issuer, 2, kind, shared(0, 128 + apart), 16, Proxy::async, 1);
+        const bool meet = apart < 16 && (its == AccessKind::write || kind == AccessKind::write);
+        EXPECT_EQ(t.kinds(), meet ? Lines{"operation-race 10 20"} : Lines{}) << apart;
+      }
+}
+
 // cp.async.mbarrier.arrive comes for all lanes that execute it: what each of them did before is known to who
 // waits.
 TEST(Mbarriers, AnArrivalOfCopiesIsOfAllItsLanes) {
