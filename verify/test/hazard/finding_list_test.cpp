@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "model/hazard/checker.h"
+
 namespace bitwell::hazard {
 namespace {
 
@@ -120,6 +122,18 @@ TEST(FindingLists, AsManyPairsAreKeptAsThereIsRoomFor) {
     EXPECT_EQ((*list)[2].met.size(), 4096u);
     EXPECT_EQ((*list)[2].count, 5000u);
   }
+}
+
+// What clusters cost one after the other is what the largest one did.
+TEST(FindingLists, TheCostIsOfTheLargestCluster) {
+  Checker all({8, 1, 1}, {1, 1, 1});
+  for (const size_t shadow : {5u, 9u, 3u, 9u, 1u}) {
+    Checker::OfCluster one;
+    one.cost = {shadow, 10 * shadow};
+    all.add(std::move(one));
+  }
+  EXPECT_EQ(all.cost().shadow, 9u);
+  EXPECT_EQ(all.cost().touched, 90u);
 }
 
 }  // namespace
