@@ -26,7 +26,7 @@ class Place:
 @dataclass(frozen=True)
 class Access:
     """An access that may not be."""
-    kind: str  #: "read", "write" or "atomic"
+    kind: str  #: "read", "write", "atomic", or "uninitialized read" of what nobody wrote before
     space: str  #: "global", "shared", ...
     address: int
     bytes: int
