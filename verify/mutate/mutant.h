@@ -60,9 +60,25 @@ T at_run_time_constant(int n, T value) {
 }
 inline bool at_run_time_negated(int n, bool value) { return negated(n, value); }
 
+// What has one of the two operators alone has the other by its contrary.
+template <class A, class B>
+constexpr bool at_most(const A& a, const B& b) {
+  if constexpr (requires { a <= b; })
+    return static_cast<bool>(a <= b);
+  else
+    return !(b < a);
+}
+template <class A, class B>
+constexpr bool at_least(const A& a, const B& b) {
+  if constexpr (requires { a >= b; })
+    return static_cast<bool>(a >= b);
+  else
+    return !(b > a);
+}
+
 template <class A, class B>
 constexpr bool less(int n, const A& a, const B& b) {
-  return negated(n + 1, one_of(n, static_cast<bool>(a < b), static_cast<bool>(a <= b)));
+  return negated(n + 1, one_of(n, static_cast<bool>(a < b), at_most(a, b)));
 }
 template <class A, class B>
 constexpr bool less_equal(int n, const A& a, const B& b) {
@@ -70,7 +86,7 @@ constexpr bool less_equal(int n, const A& a, const B& b) {
 }
 template <class A, class B>
 constexpr bool greater(int n, const A& a, const B& b) {
-  return negated(n + 1, one_of(n, static_cast<bool>(a > b), static_cast<bool>(a >= b)));
+  return negated(n + 1, one_of(n, static_cast<bool>(a > b), at_least(a, b)));
 }
 template <class A, class B>
 constexpr bool greater_equal(int n, const A& a, const B& b) {
