@@ -154,14 +154,15 @@ TEST(SeldomState, FieldsOfInstructionDescriptorsAreWhereTheTablesSay) {
     const char* name;
     int first, last;
     bool scaled, plain;  // of kinds with and without scales
+    uint64_t unit = 1;   // of what it counts
   };
   for (const Row& r : {Row{"sparsity_selector", 0, 1, true, true}, Row{"sparse", 2, 2, true, true},
                        Row{"saturate", 3, 3, false, true}, Row{"d_type", 4, 5, false, true},
                        Row{"b_scale_id", 4, 5, true, false}, Row{"a_type", 7, 9, true, true},
                        Row{"b_type", 10, 12, true, true}, Row{"negate_a", 13, 13, true, true},
                        Row{"negate_b", 14, 14, true, true}, Row{"a_major", 15, 15, true, true},
-                       Row{"b_major", 16, 16, true, true}, Row{"n", 17, 22, true, true},
-                       Row{"scale_type", 23, 23, true, false}, Row{"m", 24, 28, true, true},
+                       Row{"b_major", 16, 16, true, true}, Row{"n", 17, 22, true, true, 8},
+                       Row{"scale_type", 23, 23, true, false}, Row{"m", 24, 28, true, true, 16},
                        Row{"a_scale_id", 29, 30, true, false}})
     for (const auto& [kind, scaled] : {std::pair{MmaKind::f16, false},
                                        {MmaKind::tf32, false},
@@ -172,6 +173,7 @@ TEST(SeldomState, FieldsOfInstructionDescriptorsAreWhereTheTablesSay) {
       const DescriptorField& field = descriptor_field(fields, r.name);
       EXPECT_EQ(field.first, r.first) << r.name;
       EXPECT_EQ(field.last, r.last) << r.name;
+      EXPECT_EQ(field.set(0, std::to_string(r.unit)), uint64_t{1} << r.first) << r.name;
     }
 }
 

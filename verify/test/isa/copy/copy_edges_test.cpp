@@ -188,6 +188,59 @@ TEST(CopyEdges, WhatIsUnderWayWhenItsCtaEndsIsNoted) {
   }
 }
 
+// Bytes that are not read are zeros, with a cache policy behind their number and without one.
+TEST(CopyEdges, APartIsFilledWithZeros) {
+  for (const uint32_t part : {0u, 1u, 8u, 15u, 16u})
+    for (const bool hinted : {false, true}) {
+      const test::Left left =
+          copied("@%p0 cp.async.cg.shared.global" + std::string(hinted ? ".L2::cache_hint" : "") +
+                     " [%r9], [%d8], 16, " + std::to_string(part) + (hinted ? ", %d8" : "") +
+                     ";\ncp.async.wait_all;\n",
+                 32, 64, rows_of_64(16, 1, 1), "sm_90a");
+      ASSERT_EQ(left.end(), "held");
+      for (uint32_t i = 0; i < 64; ++i) {
+        const bool inside = i >= 32 && i < 48;
+        EXPECT_EQ(left.buffers[2].bytes[i], !inside         ? of_tile(i)
+                                            : i - 32 < part ? of_global(32 + i)
+                                                            : std::byte{0})
+            << part << " " << i;
+      }
+    }
+}
+
+// Constants at the end of what an instruction takes, and the next ones.
+TEST(CopyEdges, ConstantsBeyondTheirRangeAreRefused) {
+  struct Constant {
+    const char* text;  // N: the number
+    uint64_t last, next;
+    const char* target = "sm_90a";
+  };
+  for (const Constant& c : std::vector<Constant>{
+           {"cp.async.bulk.global.shared::cta.bulk_group [%d8], [%r9], N;", (1 << 20) - 16, 1 << 20},
+           {"cp.async.bulk.global.shared::cta.bulk_group [%d8], [%r9], N;", 16, 24},
+           {"cp.async.ca.shared.global [%r9], [%d8], 4, N;", 4, 5},
+           {"cp.async.ca.shared.global [%r9], [%d8], 8, N;", 8, 9},
+           {"cp.async.cg.shared.global [%r9], [%d8], 16, N;", 16, 17},
+           {"cp.async.ca.shared.global [%r9], [%d8], N;", 8, 12},
+           {"cp.async.cg.shared.global [%r9], [%d8], N;", 16, 8},
+           {"tensormap.replace.tile.elemtype.global.b1024.b32 [%d8], N;", 12, 13},
+           {"tensormap.replace.tile.elemtype.global.b1024.b32 [%d8], N;", 15, 16, "sm_100a"},
+           {"tensormap.replace.tile.interleave_layout.global.b1024.b32 [%d8], N;", 2, 3},
+           {"tensormap.replace.tile.swizzle_mode.global.b1024.b32 [%d8], N;", 3, 4},
+           {"tensormap.replace.tile.fill_mode.global.b1024.b32 [%d8], N;", 1, 2},
+           {"tensormap.replace.tile.box_dim.global.b1024.b32 [%d8], N, %r3;", 4, 5},
+           {"tensormap.replace.tile.global_stride.global.b1024.b64 [%d8], N, %d8;", 4, 5},
+           {"st.bulk.weak.shared::cta [%r9], N, 0;", 8, 12, "sm_100a"}}) {
+    for (const uint64_t n : {c.last, c.next}) {
+      std::string text = c.text;
+      text.replace(text.find(" N") + 1, 1, std::to_string(n));
+      const test::Kernel k{
+          .target = c.target, .registers = ".reg .b32 %r<12>; .reg .b64 %d<12>;", .body = text};
+      EXPECT_EQ(k.refusal().empty(), n == c.last) << text << k.refusal();
+    }
+  }
+}
+
 // Of 16 bytes the first 8, or 12, are 16 elements; what stands behind them is nobody's, whatever stood there
 // before (PTX ISA 9.0, 5.5.1, ".b4x16_p64" and ".b6x16_p32").
 TEST(CopyEdges, WhatPadsElementsIsNotKnown) {

@@ -17,10 +17,11 @@ using machine::Task;
 constexpr size_t kIn = 8192, kOut = 8192;
 constexpr uint64_t kInAt = machine::kBuffers;  // where the first buffer stands
 
-// Operations go before warps; of each is kept what it says when it is first asked, and what behind a turn of
-// its own.
+// Operations go before warps, or behind them (`late`); of each is kept what it says when it is first asked,
+// and what behind a turn of its own.
 class Tasks final : public run::Timekeeper {
  public:
+  explicit Tasks(bool late) : late_(late) {}
   std::vector<Task> first, later;
   uint64_t moved = 0;  // bytes, in all turns of operations
   uint64_t begins(const run::Grid&) override { return 1; }
@@ -35,7 +36,7 @@ class Tasks final : public run::Timekeeper {
     } else if (turns_[taker.operation] != 0) {
       later.push_back(operation->task());
     }
-    return 1;
+    return late_ ? 3 : 1;
   }
   void has_turn(const run::Taker& taker) override {
     if (taker.operation != 0) ++turns_[taker.operation];
@@ -45,6 +46,7 @@ class Tasks final : public run::Timekeeper {
   bool enough() const override { return false; }
 
  private:
+  bool late_;
   std::map<uint64_t, int> turns_;
 };
 
@@ -52,6 +54,8 @@ struct Asked {
   std::string body;
   uint32_t ctas = 1;
   std::optional<machine::TensorMap> map{};
+  bool late = false;
+  const char* end = "held";
 };
 
 machine::TensorMap rows_of(uint32_t columns, uint32_t rows, uint64_t stride) {
@@ -88,13 +92,14 @@ Tasks tasks(const Asked& c) {
       .shape = {.grid = {c.ctas, 1, 1}, .block = {32, 1, 1}, .cluster = {c.ctas, 1, 1}},
       .buffers = {test::input(std::vector<std::byte>(kIn)), test::output(kOut)},
       .all_written = false};
-  Tasks seen;
+  Tasks seen(c.late);
   k.options.chooser = &seen;
   launch::Launch l = k.launch();
   const machine::TensorMap map = c.map.value_or(rows_of(16, 1, 64));
   l.add_tensor_map(0, map);
   l.add_tensor_map(1, map);
-  EXPECT_EQ(k.run(std::move(l)).end(), "held") << c.body;
+  const std::string end = k.run(std::move(l)).end();
+  EXPECT_NE(end.find(c.end), std::string::npos) << c.body << end;
   return seen;
 }
 
@@ -242,16 +247,34 @@ TEST(CopyTasks, ThatOfSeveralThreads) {
 TEST(CopyTasks, ThoseThatThreadsWaitForOneByOne) {
   for (const char* first :
        {"setp.eq.u32 %p3, %r0, 0;", "setp.lt.u32 %p3, %r0, 2;", "setp.eq.u32 %p3, %r0, 2;"}) {
-    const Tasks seen = tasks({"setp.lt.u32 %p2, %r0, 3;\n@%p2 " + kStore + "[%d1], [tile], 144;\n" +
-                              "cp.async.bulk.commit_group;\n" + std::string(first) +
-                              "\n@%p3 cp.async.bulk.wait_group 0;\n@!%p3 cp.async.bulk.wait_group 0;\n"});
+    Asked asked{"setp.lt.u32 %p2, %r0, 3;\n@%p2 " + kStore + "[%d1], [tile], 144;\n" +
+                "cp.async.bulk.commit_group;\n" + std::string(first) +
+                "\n@%p3 cp.async.bulk.wait_group 0;\n@!%p3 cp.async.bulk.wait_group 0;\n"};
+    asked.late = true;
+    const Tasks seen = tasks(asked);
     EXPECT_EQ(seen.moved, 432u) << first;
+  }
+}
+
+// An mbarrier that comes to stand where a copy is to write, in a CTA of any rank.
+TEST(CopyTasks, AnMbarrierIsFoundInEveryCta) {
+  for (const char* rank : {"0", "1", "3"}) {
+    Asked asked{"setp.eq.and.u32 %p5, %r4, " + std::string(rank) + ", %p0;\n" +
+                    "@%p5 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 64;\n@%p5 " + kLoad +
+                    "[tile], [%d0], 64, [bar];\n@%p5 mbarrier.init.shared.b64 [tile+16], 1;\n" +
+                    "setp.eq.u32 %p3, %r4, " + rank + "; @!%p3 bra E;\n" + wait() + "E:\n",
+                4};
+    asked.late = true;
+    asked.end = "mbarrier";
+    tasks(asked);
   }
 }
 
 // A cache policy says nothing of a copy: threads whose policies differ start the same one.
 TEST(CopyTasks, PoliciesMakeNoOther) {
-  const std::string two = "setp.lt.u32 %p2, %r0, 2; cvt.u64.u32 %d4, %r0; mov.u16 %h1, 1;\n@%p2 ";
+  const std::string two =
+      "setp.lt.u32 %p2, %r0, 2; cvt.u64.u32 %d4, %r0; mov.u16 %h1, 1;\nadd.u64 %d4, %d4, "
+      "0x123456789ABCDEF0;\n@%p2 ";
   const std::string load = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes";
   for (const std::string& body :
        {expect(64) + two + load + ".L2::cache_hint [tile], [%d0], 32, [bar], %d4;\n" + wait(),

@@ -194,6 +194,35 @@ TEST(SurfaceTable, Stores) {
   });
 }
 
+// What is stored must be known, each element of it.
+TEST(SurfaceTable, AnElementThatNobodyKnowsIsNotStored) {
+  for (const int count : {1, 2, 4})
+    for (int unknown = 0; unknown <= count; ++unknown) {
+      std::string list;
+      for (int i = 0; i < count; ++i)
+        list += (i == 0 ? "" : ", ") + (i == unknown ? "%u" : "%r" + std::to_string(i));
+      test::Kernel k{
+          .parameters = ".param .u64 array",
+          .registers = ".reg .b32 %r<4>; .reg .b32 %u; .reg .b64 %d;",
+          .start =
+              "ld.param.u64 %d, [array]; mov.u32 %r0, 7; mov.u32 %r1, 7; mov.u32 %r2, 7; mov.u32 %r3, 7;",
+          .body = "sust.b.1d" + (count == 1 ? "" : ".v" + std::to_string(count)) + ".b32.trap [%d, {0}], " +
+                  (count == 1 ? list : "{" + list + "}") + ";",
+          .shape = {.block = {1, 1, 1}},
+          .all_written = false};
+      launch::Launch l = k.launch();
+      l.buffers.push_back({"a", std::vector<std::byte>(kRowBytes), true, false, true});
+      launch::Pointer handle{0, 0, 0};
+      handle.texture = array_of(kGeometries[0]);
+      l.arguments.push_back({std::vector<std::byte>(8), 0, {}, {handle}});
+      const std::string end = k.run(std::move(l)).end();
+      EXPECT_EQ(end == "held", unknown == count) << count << " " << unknown << end;
+      if (unknown != count) {
+        EXPECT_NE(end.find("what is stored into a surface"), std::string::npos) << end;
+      }
+    }
+}
+
 // One lane outside is a fault, and inside it is none; a layer that is not there is one too.
 TEST(SurfaceTable, Traps) {
   for (const Geometry& g : kGeometries)
