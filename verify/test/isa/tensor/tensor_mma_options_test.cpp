@@ -177,6 +177,16 @@ TEST(TensorMmaOptions, ScalesThatDoNotStandInOneWordAreNamed) {
   }
 }
 
+// .block32 is .scale_vec::2X of kind::mxf4nvf4, which has no other default.
+TEST(TensorMmaOptions, BlocksOf32OfMxf4nvf4) {
+  const probe::MmaCase p = probe::draw(probe::kMmaKindsOf[9], probe::kMmaSwizzles[1], 128, 64, 21);
+  const std::string text = probe::kernel(p);
+  EXPECT_EQ(probe::difference(p, probe::run(p, {}, with(text, ".scale_vec::2X", ".block32"))), "");
+  EXPECT_NE(refusal(p, with(text, ".scale_vec::2X", "")).find("needs .scale_vec::2X, .scale_vec::4X"),
+            std::string::npos);
+  EXPECT_NE(refusal(p, with(text, ".scale_vec::2X", ".scale_vec::1X")), "");
+}
+
 TEST(TensorMmaOptions, MasksThatAreNoneAreNamed) {
   const auto what = [](uint32_t m, uint64_t mask, uint32_t max_shift) {
     probe::MmaCase p = stationary(probe::kMmaKindsOf[0], probe::kMmaSwizzles[0], m, 64, 3);
