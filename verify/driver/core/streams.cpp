@@ -21,8 +21,8 @@ T& keep(std::map<const void*, std::unique_ptr<T>>& all, std::unique_ptr<T> one) 
   return *(all[key] = std::move(one));
 }
 
-// Numbers below are for streams that nobody makes: the legacy one has 1.
-constexpr uint64_t kReserved = 16;
+// An H200's driver (580.159) numbers the legacy stream 7, and those that a program makes from 13 on.
+constexpr uint64_t kReserved = 12;
 
 }  // namespace
 

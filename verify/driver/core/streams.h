@@ -140,7 +140,7 @@ class Streams {
   void release(const Retained& all);
   // By a number that no other thread has had.
   std::map<uint64_t, Stream> per_thread_;
-  Stream null_{.id = 1};
+  Stream null_{.id = 7};
   std::map<const void*, std::unique_ptr<Stream>> streams_;
   std::map<const void*, std::unique_ptr<Event>> events_;
   std::map<const void*, std::unique_ptr<Graph>> graphs_;
