@@ -33,12 +33,12 @@ def replay_command(path, verdict, *, races=False, schedules=1, strict=False, sch
 
 
 def write(folder, recording, outputs=(), all_written=False):
-    """LAUNCH.json and its files in the folder; its path. OSError where that is not possible."""
+    """launch.json and its files in the folder; its path. OSError where that is not possible."""
     folder = pathlib.Path(folder)
     (folder / "out").mkdir(parents=True, exist_ok=True)
     text, files = recording.files("kernel.ptx", [tuple(o) for o in outputs], all_written)
     for name, data in files:
         (folder / name).write_bytes(data)
-    path = folder / "LAUNCH.json"
+    path = folder / "launch.json"
     path.write_text(text)
     return path

@@ -99,7 +99,7 @@ def test_a_kernel_that_is_right_passes(run):
 def test_a_fault_is_the_tests_message_and_can_be_replayed(run, pytester):
     result = run(SUITE + BEYOND, "--bitwell")
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["E *Fault: PTX line *out-of-bounds read of 4 bytes*'x' of 128 bytes*", "E *replay: bitwell run *LAUNCH.json",
+    result.stdout.fnmatch_lines(["E *Fault: PTX line *out-of-bounds read of 4 bytes*'x' of 128 bytes*", "E *replay: bitwell run *launch.json",
                                  "fault: test_it.py::test_beyond: double, replay: bitwell run *"])
     assert "report.py" not in result.stdout.str()  # the test's own lines alone
     file = re.search(r"E *replay: bitwell run (\S*)", result.stdout.str()).group(1)
@@ -132,7 +132,7 @@ def test_with_it(fixture, bitwell):
     launch(bitwell, "double", *arrays())
 ''', "--bitwell", "-v")
     result.assert_outcomes(passed=2 if where == "after" else 1, errors=1)
-    result.stdout.fnmatch_lines(["*replay: bitwell run *LAUNCH.json*", f"2 tests launched 1 kernel, {2 if where == 'before' else 3} launches, *",
+    result.stdout.fnmatch_lines(["*replay: bitwell run *launch.json*", f"2 tests launched 1 kernel, {2 if where == 'before' else 3} launches, *",
                                  "fault: test_it.py::test_with_it: double, replay: bitwell run *"])
     assert ("the test went on after this" in result.stdout.str()) == caught
 
@@ -361,4 +361,4 @@ def test_junit_has_what_was_launched(run, pytester):
 
 def test_launch_files_go_where_they_were_asked_for(run, pytester):
     run(SUITE + BEYOND, "--bitwell", "--bitwell-report", "found")
-    assert list((pytester.path / "found").rglob("LAUNCH.json")) and not (pytester.path / ".bitwell").exists()
+    assert list((pytester.path / "found").rglob("launch.json")) and not (pytester.path / ".bitwell").exists()
