@@ -95,7 +95,7 @@ def row_of(project, tests, device, folder, limit):
         told = properties(case)
         launched += bool(told and json.loads(told)["kernels"])
         if why:
-            reasons[re.sub(r"\s+", " ", why)[:120]] += 1
+            reasons[re.sub(r"\s+", " ", re.sub(r"/\S+/", ".../", why))[:120]] += 1
     if stopped and not cases:
         print(f"{tests.file}: no test ended within {limit} s, so there is no row of it", flush=True)
         return None

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""What a first Triton kernel takes under bitwell, and whose time that is: seconds of processor time, by a Python with torch, Triton, bitwell.
+
+    TRITON_CACHE_DIR=$(mktemp -d) PYTHON first_launch.py
+"""
+import time
+
+clock = time.process_time
+
+
+def spent(what, begin):
+    print(f"{what:42} {clock() - begin:7.3f}", flush=True)
+    return clock()
+
+
+at = spent("Python", 0)
+import torch
+at = spent("import torch", at)
+import bitwell
+at = spent("import bitwell", at)
+bitwell.activate()
+at = spent("bitwell.activate(), on torch", at)
+import triton
+import triton.language as tl
+at = spent("import triton", at)
+
+
+@triton.jit
+def add(x, y, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i, mask=i < n) + tl.load(y + i, mask=i < n), mask=i < n)
+
+
+x, y = torch.randn(1000, device="cuda"), torch.randn(1000, device="cuda")
+out = torch.empty_like(x)
+at = spent("three tensors", at)
+add.warmup(x, y, out, 1000, BLOCK=128, grid=(8,))
+at = spent("Triton's compiler", at)
+add[(8,)](x, y, out, 1000, BLOCK=128)
+at = spent("the first launch", at)
+add[(8,)](x, y, out, 1000, BLOCK=128)
+at = spent("the next one", at)
+assert (out == x + y).all()
