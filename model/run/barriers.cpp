@@ -1,4 +1,7 @@
 // Who is freed when the last thread arrives: named barriers of a CTA, bar.warp.sync, barrier.cluster.
+#include <functional>
+#include <numeric>
+
 #include "model/run/barrier_use.h"
 #include "model/run/cluster.h"
 #include "model/run/stuck/cause.h"
@@ -46,6 +49,9 @@ void Cta::note_ended(uint32_t number) const {
 
 void Cta::try_release(uint32_t number) {
   machine::CtaBarrier& barrier = barriers[number];
+  // Those that nobody has come to are most of what is asked for when threads end.
+  const uint32_t come = std::accumulate(barrier.lanes.begin(), barrier.lanes.end(), 0u, std::bit_or<>());
+  if (barrier.arrived == 0 && come == 0) return;
   // A warp has arrived when every thread of it that still runs has.
   for (const Warp& w : warps) {
     uint32_t& lanes = barrier.lanes[static_cast<size_t>(w.index)];

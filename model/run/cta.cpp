@@ -132,13 +132,18 @@ void Cta::put_thread_indices(std::byte* row, const isa::SpecialRow& s, const War
   const auto which = static_cast<size_t>(s.special) - static_cast<size_t>(isa::Special::tid_x);
   std::array<uint32_t, 3> at = thread_index(warp, 0);
   std::array<uint64_t, kLanes> values{};
-  for (uint64_t& v : values) {
-    v = at[which] + s.offset;
-    if (++at[0] < b[0]) continue;
-    at[0] = 0;
-    if (++at[1] < b[1]) continue;
-    at[1] = 0;
-    ++at[2];
+  if (at[0] + kLanes <= b[0]) {  // they differ in x alone
+    const uint64_t step = which == 0 ? 1 : 0;
+    for (uint64_t lane = 0; lane < kLanes; ++lane) values[lane] = at[which] + s.offset + lane * step;
+  } else {
+    for (uint64_t& v : values) {
+      v = at[which] + s.offset;
+      if (++at[0] < b[0]) continue;
+      at[0] = 0;
+      if (++at[1] < b[1]) continue;
+      at[1] = 0;
+      ++at[2];
+    }
   }
   const auto copy = [&](auto* to) {
     for (size_t lane = 0; lane < kLanes; ++lane)

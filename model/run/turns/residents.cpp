@@ -19,10 +19,12 @@ constexpr uint64_t kMostDrawn = 4, kLeastDrawn = 2;
 Residents::Residents(std::vector<InFlight> launches)
     : launches_(std::move(launches)),
       results_(launches_.size()),
-      random_(launches_.front().grid.options.schedule.seed),
-      few_(kLeastDrawn + random_() % (kMostDrawn - kLeastDrawn + 1)) {
-  const Policy policy = launches_.front().grid.options.schedule.policy;
-  late_ = starts_late(policy) || (launches_.size() > 1 && policy == Policy::random && random_() % 4 == 0);
+      late_(starts_late(launches_.front().grid.options.schedule.policy)) {
+  const Schedule& schedule = launches_.front().grid.options.schedule;
+  if (schedule.policy != Policy::random) return;
+  random_.emplace(schedule.seed);
+  few_ = kLeastDrawn + (*random_)() % (kMostDrawn - kLeastDrawn + 1);
+  late_ = launches_.size() > 1 && (*random_)() % 4 == 0;
 }
 
 // Whether clusters of a launch may start, in what room there is.
@@ -72,7 +74,7 @@ void Residents::draw() {
     if (launch == nullptr) break;
     start(*launch);
   }
-  turn_ = clusters_.empty() ? 0 : random_() % clusters_.size();
+  turn_ = clusters_.empty() ? 0 : (*random_)() % clusters_.size();
 }
 
 // Who has waited longest: those behind the one that ran last, then one that starts, then from the first.
