@@ -124,6 +124,7 @@ Operand unary(Reader& reader) {
 }
 
 int precedence(std::string_view op) {
+  if (op == "," || op == ";" || op == "]") return 0;  // what mostly stands behind a constant
   if (op == "*" || op == "/" || op == "%") return 10;
   if (op == "+" || op == "-") return 9;
   if (op == "<<" || op == ">>") return 8;
@@ -208,7 +209,7 @@ Operand apply(const Reader& reader, std::string_view op, const Operand& a, const
 Operand binary(Reader& reader, int least) {
   Operand left = unary(reader);
   while (reader.peek().kind == TokenKind::punctuation) {
-    const std::string op(reader.peek().text);
+    const std::string_view op = reader.peek().text;
     const int level = precedence(op);
     if (level < least || level == 0) break;
     reader.next();
@@ -235,8 +236,8 @@ Operand parse_constant(Reader& reader) { return ternary(reader); }
 bool starts_constant(const Reader& reader) {
   const Token& token = reader.peek();
   if (token.kind == TokenKind::integer || token.kind == TokenKind::floating) return true;
-  return token.text == "-" || token.text == "+" || token.text == "~" || token.text == "(" ||
-         token.text == "WARP_SZ";
+  if (token.kind == TokenKind::identifier) return token.text == "WARP_SZ";
+  return token.text == "-" || token.text == "+" || token.text == "~" || token.text == "(";
 }
 
 }  // namespace bitwell::ptx

@@ -20,6 +20,7 @@ std::vector<Operand> elements(Reader& reader, std::string_view open, std::string
   std::vector<Operand> out;
   reader.expect(open);
   if (reader.accept(close)) return out;
+  out.reserve(1 + reader.count_ahead(",", close.front()));
   do out.push_back(parse_operand(reader));
   while (reader.accept(","));
   reader.expect(close);
@@ -116,8 +117,12 @@ Instruction parse_instruction(Reader& reader) {
   }
   out.at = reader.peek().at;
   out.opcode = reader.identifier();
+  size_t modifiers = 0;
+  while (reader.peek(modifiers).kind == TokenKind::dotted) ++modifiers;
+  out.modifiers.reserve(modifiers);
   while (reader.peek().kind == TokenKind::dotted) out.modifiers.emplace_back(reader.next().text);
   if (reader.accept(";")) return out;
+  out.operands.reserve(1 + reader.count_ahead(",", ';'));
   if (out.opcode == "call") {
     call_operands(reader, out);
   } else {

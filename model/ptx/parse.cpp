@@ -178,6 +178,7 @@ class Parser {
     const Reader::Nest nest(reader_);
     std::vector<Statement> out;
     reader_.expect("{");
+    out.reserve(reader_.count_ahead(";:", '}'));
     while (!reader_.accept("}")) {
       if (reader_.at_end()) reader_.fail("expected '}'");
       statement(out);

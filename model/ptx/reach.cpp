@@ -143,6 +143,16 @@ std::vector<std::string> entry_names(std::string_view source) {
 std::string reached_from(std::string_view source, std::string_view entry) {
   try {
     std::vector<Item> all = items(source);
+    // Where one function is all there is, nothing need be read of it.
+    const auto is_entry = [&](const Item& i) {
+      return i.kind == Item::Kind::entry && i.name == entry && has_body(i);
+    };
+    const auto may_be_idle = [](const Item& i) {
+      return has_body(i) && (i.kind == Item::Kind::section || !i.name.empty());
+    };
+    if (std::count_if(all.begin(), all.end(), may_be_idle) == 1 &&
+        std::any_of(all.begin(), all.end(), is_entry))
+      return std::string(source);
     if (reach(all, entry)) return without_idle_bodies(source, all);
   } catch (const SyntaxError&) {  // parse says where
   }

@@ -22,6 +22,24 @@ class Reader {
     return peek(ahead).kind != TokenKind::string && peek(ahead).text == text;
   }
   bool at_end() const { return peek().kind == TokenKind::end; }
+  // How many of the characters `counted` stand outside of brackets between the cursor and `end`: modules have
+  // millions of operands, so that a list is allocated once.
+  size_t count_ahead(std::string_view counted, char end) const {
+    size_t out = 0;
+    int depth = 0;
+    for (size_t at = at_; at < tokens_.size(); ++at) {
+      if (tokens_[at].kind != TokenKind::punctuation) continue;
+      const char c = tokens_[at].text.front();
+      if (depth == 0 && c == end) break;
+      if (c == '{' || c == '[' || c == '(')
+        ++depth;
+      else if (c == '}' || c == ']' || c == ')')
+        --depth;
+      else if (depth == 0 && counted.find(c) != std::string_view::npos)
+        ++out;
+    }
+    return out;
+  }
   bool accept(std::string_view text) {
     if (!is(text)) return false;
     next();

@@ -28,7 +28,7 @@ class Lexer {
 
   std::vector<Token> run() {
     std::vector<Token> tokens;
-    tokens.reserve(source_.size() / 4);  // compiled PTX has a token in 4 to 6 characters
+    tokens.reserve(source_.size() / 3);  // compiled PTX has a token in 3 to 6 characters
     for (skip_blanks(); at_ < source_.size(); skip_blanks()) tokens.push_back(next());
     tokens.push_back({TokenKind::end, source_.substr(source_.size()), where()});
     return tokens;
@@ -50,7 +50,7 @@ class Lexer {
       if (is(kBlank, peek())) {
         advance();
       } else if (peek() == '/' && peek(1) == '/') {
-        while (at_ < source_.size() && peek() != '\n') advance();
+        at_ = std::min(source_.find('\n', at_), source_.size());
       } else if (peek() == '/' && peek(1) == '*') {
         const Position start = where();
         advance();
@@ -75,7 +75,7 @@ class Lexer {
   }
 
   void words() {
-    while (is_word(peek())) advance();
+    while (at_ < source_.size() && is_word(source_[at_])) ++at_;
   }
 
   TokenKind scan(Position start) {
@@ -105,9 +105,9 @@ class Lexer {
       words();
       return TokenKind::identifier;
     }
-    static constexpr std::array<std::string_view, 8> pairs{"<<", ">>", "==", "!=", "<=", ">=", "&&", "||"};
-    const std::string_view two = source_.substr(at_, 2);
-    if (std::find(pairs.begin(), pairs.end(), two) != pairs.end())
+    const char second = peek(1);
+    const bool doubled = second == c && (c == '<' || c == '>' || c == '=' || c == '&' || c == '|');
+    if (doubled || (second == '=' && (c == '!' || c == '<' || c == '>')))
       advance();
     else if (std::string_view("{}[]()<>,;:=+-*/%!~&|^?@.").find(c) == std::string_view::npos)
       throw SyntaxError(start, std::string("character '") + c + "' is not PTX");

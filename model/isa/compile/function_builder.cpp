@@ -80,16 +80,24 @@ std::string targets_with(std::string_view Features::*feature) {
   return out;
 }
 
-// Opcode and modifiers as they stand in the text.
-std::string written_name(const ptx::Instruction& i) {
-  std::string out = i.opcode;
-  for (const std::string& m : i.modifiers) out += m;
-  return out;
-}
-
 }  // namespace
 
-const Form& FunctionBuilder::choose(const ptx::Instruction& i, Match& found) const {
+const FunctionBuilder::Chosen& FunctionBuilder::chosen(const ptx::Instruction& i) {
+  written_ = i.opcode;
+  for (const std::string& m : i.modifiers) written_ += m;
+  if (const auto at = chosen_.find(written_); at != chosen_.end()) return at->second;
+  Chosen out;
+  out.form = &choose(i, written_, out.match);
+  const UnitRow* const unit = unit_row(out.match.name);
+  if (unit == nullptr) throw ModelBug("form " + std::string(out.form->pattern) + " has no unit");
+  out.unit = unit->unit;
+  if (out.form->operands != "*") out.roles = roles_of(*out.form, out.match);
+  for (const Role& role : out.roles) out.types.push_back(find_type(role.type));
+  return chosen_.emplace(written_, std::move(out)).first->second;
+}
+
+const Form& FunctionBuilder::choose(const ptx::Instruction& i, const std::string& written,
+                                    Match& found) const {
   struct Candidate {
     const Form* form;
     std::vector<Element> elements;
@@ -99,7 +107,6 @@ const Form& FunctionBuilder::choose(const ptx::Instruction& i, Match& found) con
     for (const Form* f : all_forms()) m[std::string(opcode_of(*f))].push_back({f, elements_of(*f)});
     return m;
   }();
-  const std::string written = written_name(i);
   const auto candidates = by_opcode.find(i.opcode);
   if (candidates == by_opcode.end())
     throw Unsupported("instruction '" + written + "': opcode '" + i.opcode + "'");
@@ -145,19 +152,17 @@ machine::CudaPlace FunctionBuilder::cuda_of(const ptx::SourceLine& source) {
 }
 
 void FunctionBuilder::translate(const ptx::Instruction& i) {
-  Match found;
-  const Form& form = choose(i, found);
+  const Chosen& of = chosen(i);
+  const Form& form = *of.form;
   // Families see the modifiers in the order of their patterns.
   ptx::Instruction ordered;
   instruction_ = &i;
-  if (found.modifiers != i.modifiers) {
+  if (of.match.modifiers != i.modifiers) {
     ordered = i;
-    ordered.modifiers = found.modifiers;
+    ordered.modifiers = of.match.modifiers;
     instruction_ = &ordered;
   }
-  const UnitRow* const unit = unit_row(found.name);
-  if (unit == nullptr) throw ModelBug("form " + std::string(form.pattern) + " has no unit");
-  out_.lines.push_back({i.at.line, cuda_of(i.source), written_name(i), unit->unit});
+  out_.lines.push_back({i.at.line, cuda_of(i.source), written_, of.unit});
   out_.uses.begin(std::exchange(behind_label_, false));
   guard_ = 0;
   has_effect_ = false;
@@ -168,9 +173,9 @@ void FunctionBuilder::translate(const ptx::Instruction& i) {
     guard_ = predicate(guard, false, unused).row;
     out_.uses.as(Use::Take::guard);
   }
-  operands(form, found);
+  operands(of);
   note(i);
-  form.build(*this, found);
+  form.build(*this, of.match);
   if (has_effect_ && !out_.uses.stated())
     throw ModelBug("form " + std::string(form.pattern) + " does not say what memory it touches");
 }
@@ -182,16 +187,16 @@ void FunctionBuilder::note(const ptx::Instruction& i) {
                          "'" + out_.lines.back().text + "' has an error bound, not bits", last_cuda_});
 }
 
-void FunctionBuilder::operands(const Form& form, const Match& found) {
+void FunctionBuilder::operands(const Chosen& of) {
   values_.clear();
   negated_.clear();
-  if (form.operands == "*") return;
-  const std::vector<Role> roles = roles_of(form, found);
+  if (of.form->operands == "*") return;
+  const std::vector<Role>& roles = of.roles;
   const auto& written = instruction_->operands;
   const auto least = static_cast<size_t>(
       std::count_if(roles.begin(), roles.end(), [](const Role& r) { return !r.optional; }));
   if (written.size() < least || written.size() > roles.size())
-    throw Invalid("'" + found.name + "' takes " + std::to_string(least) +
+    throw Invalid("'" + of.match.name + "' takes " + std::to_string(least) +
                   (least == roles.size() ? "" : " to " + std::to_string(roles.size())) + " operands, found " +
                   std::to_string(written.size()));
   for (size_t n = 0; n < roles.size(); ++n) {
@@ -201,19 +206,22 @@ void FunctionBuilder::operands(const Form& form, const Match& found) {
       continue;
     }
     const Role& role = roles[n];
+    const auto typed = [&]() -> const Type& {
+      return of.types[n] != nullptr ? *of.types[n] : type(role.type);
+    };
     bool negated = false;
     switch (role.kind) {
-      case 'd': values_.push_back(destination(written[n], type(role.type))); break;
-      case 's': values_.push_back(source(written[n], type(role.type))); break;
-      case 'r': values_.push_back(source(written[n], type(role.type), false, false)); break;
+      case 'd': values_.push_back(destination(written[n], typed())); break;
+      case 's': values_.push_back(source(written[n], typed())); break;
+      case 'r': values_.push_back(source(written[n], typed(), false, false)); break;
       case 'i':
-        values_.push_back({constant_row(type(role.type).bits, constant(written[n])), nullptr});
+        values_.push_back({constant_row(typed().bits, constant(written[n])), nullptr});
         out_.uses.add_constant(Use::Take::data, written[n].integer);
         break;
       case 'q': values_.push_back(predicate(written[n], true, negated)); break;
       case 'p': values_.push_back(predicate(written[n], false, negated)); break;
       default:
-        throw ModelBug("role '" + std::string(1, role.kind) + "' in form " + std::string(form.pattern));
+        throw ModelBug("role '" + std::string(1, role.kind) + "' in form " + std::string(of.form->pattern));
     }
     negated_.back() = negated;
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "model/isa/compile/compile.h"
@@ -93,8 +94,17 @@ class FunctionBuilder final : public Builder {
   const ptx::Instruction& spread(const ptx::Instruction& i);
   machine::CudaPlace cuda_of(const ptx::SourceLine& source);
   void translate(const ptx::Instruction& i);
-  const Form& choose(const ptx::Instruction& i, Match& match) const;
-  void operands(const Form& form, const Match& match);
+  // What all instructions with the same opcode and modifiers have in common.
+  struct Chosen {
+    const Form* form = nullptr;
+    Match match;
+    std::vector<Role> roles;
+    std::vector<const Type*> types;  // of the roles; nullptr where none has that name
+    Unit unit{};
+  };
+  const Chosen& chosen(const ptx::Instruction& i);
+  const Form& choose(const ptx::Instruction& i, const std::string& written, Match& match) const;
+  void operands(const Chosen& of);
   void note(const ptx::Instruction& i);
   void keep(std::unique_ptr<const Payload> payload) override { out_.payloads.push_back(std::move(payload)); }
   const Register* find_register(const std::string& name);
@@ -110,6 +120,8 @@ class FunctionBuilder final : public Builder {
   Approximate approximate_;
   std::vector<Finding>& findings_;
   const ptx::Instruction* instruction_ = nullptr;
+  std::string written_;                             // its opcode and modifiers as they stand in the text
+  std::unordered_map<std::string, Chosen> chosen_;  // by these
   ptx::SourceLine last_source_;
   machine::CudaPlace last_cuda_;
   std::vector<Value> values_;

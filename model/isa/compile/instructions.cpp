@@ -5,12 +5,13 @@
 namespace bitwell::isa {
 
 static void add(const std::vector<ptx::Statement>& body, std::set<std::string>& out) {
+  std::string name;
   for (const ptx::Statement& s : body) {
     add(s.body, out);
     if (s.kind != ptx::Statement::Kind::instruction) continue;
-    std::string name = s.instruction.opcode;
+    name = s.instruction.opcode;
     for (const std::string& modifier : s.instruction.modifiers) name += modifier;
-    out.insert(std::move(name));
+    out.insert(name);
   }
 }
 

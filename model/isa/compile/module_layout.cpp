@@ -22,18 +22,30 @@ constexpr int kNewestVersion = 94;
 
 std::string at_line(int line) { return "line " + std::to_string(line) + ": "; }
 
-void names_in(const ptx::Operand& operand, std::set<std::string>& out) {
-  if (!operand.name.empty()) out.insert(operand.name);
-  for (const ptx::Operand& e : operand.elements) names_in(e, out);
-}
+constexpr std::string_view kReservedNames = "%reserved_smem_";
 
-void names_in(const std::vector<ptx::Statement>& body, std::set<std::string>& out) {
-  for (const ptx::Statement& s : body) {
-    for (const ptx::Operand& o : s.instruction.operands) names_in(o, out);
-    for (const std::string& t : s.targets) out.insert(t);
-    names_in(s.body, out);
+// Adds names to `all`, and those that are new there to `fresh`.
+struct NamesIn {
+  std::unordered_set<std::string_view>& all;
+  std::vector<std::string_view>& fresh;
+  bool percents;  // some variable or function of the module is called %...: else such names are registers'
+
+  void add(std::string_view name) {
+    if (name[0] == '%' && !percents && !name.starts_with(kReservedNames)) return;
+    if (all.insert(name).second) fresh.push_back(name);
   }
-}
+  void add(const ptx::Operand& operand) {
+    if (!operand.name.empty()) add(operand.name);
+    for (const ptx::Operand& e : operand.elements) add(e);
+  }
+  void add(const std::vector<ptx::Statement>& body) {
+    for (const ptx::Statement& s : body) {
+      for (const ptx::Operand& o : s.instruction.operands) add(o);
+      for (const std::string& t : s.targets) add(t);
+      add(s.body);
+    }
+  }
+};
 
 void shared_in(const std::vector<ptx::Statement>& body,
                const std::function<void(const ptx::Variable&)>& visit) {
@@ -107,7 +119,7 @@ void ModuleLayout::index_functions() {
   }
 }
 
-int ModuleLayout::find_function(const std::string& name) const {
+int ModuleLayout::find_function(std::string_view name) const {
   const auto at = function_at_.find(name);
   return at == function_at_.end() ? -1 : at->second;
 }
@@ -125,8 +137,14 @@ std::vector<SharedVariable> ModuleLayout::shared_variables() const {
 
 void ModuleLayout::reach(const std::string& entry) {
   reachable.assign(functions.size(), entry.empty());
+  // Names of functions, and of variables whose initializers may name functions.
+  std::vector<std::string_view> work;
+  const auto percent = [](const auto& named) { return named.name.starts_with('%'); };
+  const bool percents = std::any_of(module.variables.begin(), module.variables.end(), percent) ||
+                        std::any_of(module.functions.begin(), module.functions.end(), percent);
+  NamesIn names{names_, work, percents};
   if (entry.empty()) {
-    for (const ptx::Function* f : functions) names_in(f->body, names_);
+    for (const ptx::Function* f : functions) names.add(f->body);
     return;
   }
   const int start = find_function(entry);
@@ -140,21 +158,17 @@ void ModuleLayout::reach(const std::string& entry) {
   std::multimap<std::string_view, const ptx::Variable*> initialized;
   for (const ptx::Variable& v : module.variables)
     if (!v.initializers.empty()) initialized.emplace(v.name, &v);
-  std::vector<std::string> work{
-      entry};  // names of functions, and of variables whose initializers may name functions
+  work.push_back(entry);
   while (!work.empty()) {
-    const std::string name = work.back();
+    const std::string_view name = work.back();
     work.pop_back();
-    std::set<std::string> used;
     if (const int f = find_function(name); f >= 0) {
       if (reachable[static_cast<size_t>(f)]) continue;
       reachable[static_cast<size_t>(f)] = true;
-      names_in(functions[static_cast<size_t>(f)]->body, used);
+      names.add(functions[static_cast<size_t>(f)]->body);
     }
     for (auto [v, last] = initialized.equal_range(name); v != last; ++v)
-      for (const ptx::Initializer& i : v->second->initializers) names_in(i.value, used);
-    for (const std::string& n : used)
-      if (names_.insert(n).second) work.push_back(n);
+      for (const ptx::Initializer& i : v->second->initializers) names.add(i.value);
   }
 }
 
@@ -162,7 +176,7 @@ void ModuleLayout::place_variables(const std::string& entry, const machine::Modu
   uint64_t global = where.globals - machine::kGuard;  // the end of the last one
   uint64_t constant = 0;
   uint64_t dynamic_align = 16;
-  const auto asks = [](const std::string& name) { return name.starts_with("%reserved_smem_"); };
+  const auto asks = [](std::string_view name) { return name.starts_with(kReservedNames); };
   if (std::any_of(names_.begin(), names_.end(), asks))
     reserved_shared = machine::arch(sm).sm_shared - machine::arch(sm).shared;
   uint64_t shared = reserved_shared;  // the end of the last variable

@@ -1,8 +1,9 @@
 // Addresses of a module's variables, and its functions by index, for one entry.
 #pragma once
 #include <map>
-#include <set>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "model/isa/form/program.h"
@@ -37,7 +38,7 @@ struct ModuleLayout {
   uint64_t shared_size = 0;     // static, the kernel's own
   uint64_t dynamic_shared = 0;  // where dynamic shared memory starts
 
-  int find_function(const std::string& name) const;
+  int find_function(std::string_view name) const;
   std::vector<GlobalVariable> globals() const;
   std::vector<SharedVariable> shared_variables() const;
 
@@ -45,8 +46,8 @@ struct ModuleLayout {
   void index_functions();
   void reach(const std::string& entry);
   void place_variables(const std::string& entry, const machine::ModulePlace& where);
-  std::map<std::string, int> function_at_;  // by name
-  std::set<std::string> names_;             // every name that a reachable function uses
+  std::map<std::string, int, std::less<>> function_at_;  // by name
+  std::unordered_set<std::string_view> names_;           // every name that a reachable function uses
 };
 
 }  // namespace bitwell::isa

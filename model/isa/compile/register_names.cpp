@@ -1,7 +1,7 @@
 #include "model/isa/compile/register_names.h"
 
 #include <algorithm>
-#include <string_view>
+#include <charconv>
 
 #include "model/isa/form/builder.h"
 #include "model/machine/failure.h"
@@ -39,48 +39,52 @@ void RegisterNames::declare_range(const std::string& name, int count, const Type
   const auto [mine, is_new] = ranges_.emplace(name, Range{count, &type, components});
   if (!is_new)
     throw Invalid("register range '" + name + "<" + std::to_string(count) + ">' is declared twice");
-  std::string canonical;
   for (const auto& [single, r] : registers_)
-    if (range_of(single, canonical) == &mine->second)
-      throw Invalid("register '" + single + "' is declared twice");
+    if (place_of(single).range == &mine->second) throw Invalid("register '" + single + "' is declared twice");
 }
 
 int RegisterNames::components_in_range(const std::string& name) const {
-  std::string canonical;
-  const Range* range = registers_.count(name) != 0 ? nullptr : range_of(name, canonical);
+  const Range* range = registers_.count(name) != 0 ? nullptr : place_of(name).range;
   return range == nullptr || range->components == 1 ? 0 : range->components;
 }
 
 bool RegisterNames::has(const std::string& name) const {
-  std::string canonical;
-  return registers_.count(name) != 0 || range_of(name, canonical) != nullptr;
+  return registers_.count(name) != 0 || place_of(name).range != nullptr;
 }
 
-const RegisterNames::Register* RegisterNames::find(const std::string& name, const NewRow& new_row) {
+const RegisterNames::Register* RegisterNames::find(std::string_view name, const NewRow& new_row) {
   const auto declared = registers_.find(name);
   if (declared != registers_.end()) return &declared->second;
-  std::string canonical;
   const size_t dot = std::min(name.find('.'), name.size());  // of a component
-  const Range* range = range_of(name.substr(0, dot), canonical);
-  if (range == nullptr || (range->components != 1) != (dot != name.size())) return nullptr;
-  canonical += name.substr(dot);
+  const Place place = place_of(name.substr(0, dot));
+  if (place.range == nullptr || (place.range->components != 1) != (dot != name.size())) return nullptr;
+  const Range& range = *place.range;
+  if (range.components == 1) {
+    const auto used = range.used.find(place.number);
+    if (used != range.used.end()) return &used->second;
+    auto& rows = ranges_.find(*place.prefix)->second.used;
+    return &rows.emplace(place.number, Register{new_row(*range.type, place.canonical()), range.type})
+                .first->second;
+  }
+  const std::string canonical = place.canonical() + std::string(name.substr(dot));
   const auto used = registers_.find(canonical);
   if (used != registers_.end()) return &used->second;
-  return &registers_.emplace(canonical, Register{new_row(*range->type, canonical), range->type})
-              .first->second;
+  return &registers_.emplace(canonical, Register{new_row(*range.type, canonical), range.type}).first->second;
 }
 
-const RegisterNames::Range* RegisterNames::range_of(const std::string& name, std::string& canonical) const {
-  for (size_t digits = name.size(); digits > 0 && is_digit(name[digits - 1]);) {
-    --digits;
+// Ranges that share a name are refused, so that it does not matter which prefix is looked at first: it is
+// mostly all that stands before the digits.
+RegisterNames::Place RegisterNames::place_of(std::string_view name) const {
+  size_t digits = name.size();
+  while (digits > 0 && is_digit(name[digits - 1])) --digits;
+  for (; digits < name.size(); ++digits) {
     const auto range = ranges_.find(name.substr(0, digits));
     if (range == ranges_.end()) continue;
-    const size_t number = std::min(name.find_first_not_of('0', digits), name.size() - 1);
-    if (name.size() - number > 10 || std::stoll(name.substr(number)) >= range->second.count) continue;
-    canonical = range->first + name.substr(number);
-    return &range->second;
+    int number = 0;
+    const auto [end, error] = std::from_chars(name.data() + digits, name.data() + name.size(), number);
+    if (error == std::errc() && number < range->second.count) return {&range->first, &range->second, number};
   }
-  return nullptr;
+  return {};
 }
 
 }  // namespace bitwell::isa

@@ -5,6 +5,8 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 
 #include "model/isa/form/type.h"
 
@@ -27,20 +29,26 @@ class RegisterNames {
   void declare_range(const std::string& name, int count, const Type& type, int components);
   int components_in_range(const std::string& name) const;  // of a register of a range of vectors; or 0
   bool has(const std::string& name) const;
-  const Register* find(const std::string& name, const NewRow& new_row);  // nullptr if there is none
+  const Register* find(std::string_view name, const NewRow& new_row);  // nullptr if there is none
 
  private:
   struct Range {
     int count;
     const Type* type;
     int components;
+    std::unordered_map<int, Register> used{};  // by number, of those with one component
   };
-  // The range that names the register, and in `canonical` its name without leading zeros; nullptr if none
-  // does.
-  const Range* range_of(const std::string& name, std::string& canonical) const;
+  // Where a name is one of a range: its number there.
+  struct Place {
+    const std::string* prefix = nullptr;
+    const Range* range = nullptr;  // nullptr: it is of none
+    int number = 0;
+    std::string canonical() const { return *prefix + std::to_string(number); }  // without leading zeros
+  };
+  Place place_of(std::string_view name) const;
 
-  std::map<std::string, Register> registers_;
-  std::map<std::string, Range> ranges_;
+  std::map<std::string, Register, std::less<>> registers_;
+  std::map<std::string, Range, std::less<>> ranges_;
 };
 
 }  // namespace bitwell::isa

@@ -1,8 +1,11 @@
 #include "model/isa/compile/slots.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <queue>
 #include <set>
+#include <tuple>
 
 #include "model/isa/compile/liveness.h"
 
@@ -152,12 +155,17 @@ class Assigner {
     std::sort(sorted.begin(), sorted.end(),
               [&](uint32_t a, uint32_t b) { return intervals[a].start < intervals[b].start; });
     std::map<uint32_t, std::vector<uint32_t>> free;  // by layout
-    std::multimap<uint32_t, uint32_t> active;        // end -> virtual row
+    struct Active {
+      uint32_t end, row;
+      size_t number;  // those that end together do so in the order of their start
+      bool operator>(const Active& o) const { return std::tie(end, number) > std::tie(o.end, o.number); }
+    };
+    std::priority_queue<Active, std::vector<Active>, std::greater<>> active;
+    size_t started = 0;
     for (const uint32_t r : sorted) {
-      while (!active.empty() && active.begin()->first < intervals[r].start) {
-        const uint32_t done = active.begin()->second;
+      for (; !active.empty() && active.top().end < intervals[r].start; active.pop()) {
+        const uint32_t done = active.top().row;
         free[layout(done)].push_back(real[done]);
-        active.erase(active.begin());
       }
       std::vector<uint32_t>& pool = free[layout(r)];
       if (pool.empty()) {
@@ -167,7 +175,7 @@ class Assigner {
         real[r] = pool.back();
         pool.pop_back();
       }
-      active.emplace(intervals[r].end, r);
+      active.push({intervals[r].end, r, started++});
     }
     f_.rows = next;
     const auto map = [&](uint32_t& row) { row = real[row / kRow] * kRow; };

@@ -1,6 +1,8 @@
 // Chooses, once, the widest instruction set that this host has.
 #include "model/isa/lanes/catalog.h"
 
+#include <unordered_map>
+
 #include "model/isa/lanes/address_scan.h"
 #include "model/isa/lanes/row_moves.h"
 #include "model/isa/lanes/tracks.h"
@@ -81,12 +83,15 @@ const RowMoves& row_moves() {
 }
 
 Op lane_op(const std::string& name) {
+  // Of a name once: how bits are tracked is read from it.
+  static thread_local std::unordered_map<std::string, Op> made;
+  if (const auto known = made.find(name); known != made.end()) return known->second;
   const auto at = lanes_catalog().find(name);
   if (at == lanes_catalog().end()) throw machine::ModelBug("no lane loop '" + name + "'");
   Op op;
   op.lanes = at->second;
   track_bits(op, name);
-  return op;
+  return made.emplace(name, op).first->second;
 }
 
 }  // namespace bitwell::isa

@@ -80,6 +80,16 @@ TEST(AcceptedText, ARegisterMayBeAVector) {
         << body << ": " << refusal(module_of("9.0", body));
 }
 
+// As registers mostly are; of shared memory what no instruction names has no place.
+TEST(AcceptedText, AVariableMayBeCalledLikeARegister) {
+  const std::string module = ".version 9.0\n.target sm_90\n.address_size 64\n";
+  const std::string entry = ".visible .entry e() {\n.reg .b32 %r<9>;\nld.shared.b32 %r1, [%kept];\nret;\n}\n";
+  EXPECT_EQ(refusal(module + ".shared .b32 %kept;\n.shared .b32 %left;\n" + entry), "");
+  EXPECT_EQ(isa::compile(ptx::parse(module + ".shared .b32 %kept;\n.shared .b32 %left[5];\n" + entry), "e")
+                .shared_size,
+            4u);
+}
+
 TEST(AcceptedText, ModifiersKeepWhatTheySayInAnyOrder) {
   for (
       const char* body :
