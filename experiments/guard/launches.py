@@ -113,6 +113,37 @@ def many(ptx, count):
         {"entry": "nothing", "grid": [1], "block": [32], "arguments": s32(0)} for _ in range(count - 1)])
 
 
+# Opcode, kind of its result, operands: a kind of register, or what stands there.
+LINES = [("add.s32", "r", "r", "7"), ("add.s64", "rd", "rd", "16"), ("ld.global.nc.f32", "f", "[%rd2+4]"),
+         ("fma.rn.f32", "f", "f", "f", "f"), ("fma.rn.f32", "f", "f", "f", "f"), ("mul.lo.s32", "r", "r", "r"),
+         ("shl.b32", "r", "r", "2"), ("cvt.rn.bf16x2.f32", "r", "f", "f"), ("selp.f32", "f", "f", "0f00000000", "p"),
+         ("setp.lt.s32", "p", "r", "r"), ("xor.b32", "r", "r", "r"), ("st.global.f32", "", "[%rd2+8]", "f")]
+
+
+def ptx_of(lines):
+    """So many lines as compilers write them: a result is a register of its own, and branches end blocks."""
+    chance = random.Random(1)
+    last = dict.fromkeys(("r", "f", "rd", "p"), 2)  # of each kind, the number that was written last
+    near = lambda kind: f"%{kind}{chance.randint(max(1, last[kind] - 40), last[kind])}" if kind in last else kind
+    out = [".version 9.0", ".target sm_90a", ".address_size 64", ".visible .entry lines(.param .u64 at)", "{",
+           *(f"  .reg .{type} \t%{kind}<{lines}>;" for kind, type in
+             (("p", "pred"), ("f", "f32"), ("r", "b32"), ("rd", "b64"))),
+           "  ld.param.u64 \t%rd1, [at];", "  cvta.to.global.u64 \t%rd2, %rd1;", "  mov.u32 \t%r1, %tid.x;",
+           "  mov.u32 \t%r2, %ntid.x;", "  mov.f32 \t%f1, 0f3F800000;", "  mov.f32 \t%f2, 0f40000000;",
+           "  setp.eq.s32 \t%p1, %r1, 0;", "  setp.ne.s32 \t%p2, %r1, 0;"]
+    while len(out) < lines - 3:
+        if chance.random() < 0.04:
+            out += [f"  @{near('p')} bra \t$L{len(out)};", f"$L{len(out)}:"]
+            continue
+        opcode, kind, *operands = chance.choice(LINES)
+        operands = [near(o) for o in operands]
+        if kind:
+            last[kind] += 1
+            operands.insert(0, f"%{kind}{last[kind]}")
+        out.append(f"  {opcode} \t{', '.join(operands)};")
+    return "\n".join([*out, "  ret;", "}", ""])
+
+
 def subjects(ptx, scale=1):
     """All of them; `scale` multiplies how many CTAs a launch has."""
     n = 1 << 21
@@ -146,6 +177,8 @@ def subjects(ptx, scale=1):
         Subject("dense nvfp4", dense(256 * scale, 1024, 4096)),
         Subject("tma copy", tma_copy(1024 * scale, 16, 64)),
         Subject("10^4 launches", many(ptx, 10_000)),
+        Subject("10^5 lines", {"ptx_lines": 100_000, "entry": "lines", "grid": [1], "block": [32],
+                               "arguments": [f32_buffer("at", 64)]}),
         Subject("softmax --races", {**softmax, "grid": [256 * scale]}, ["--races"]),
         Subject("attention --races", attention, ["--races"]),
         Subject("hopper gemm --races", hopper_gemm(256 * scale, 512, 512), ["--races"]),
@@ -164,6 +197,10 @@ def written(subject, folder):
             file = folder / f"{subject.name.replace(' ', '_')}.{buffer['buffer']}.bin"
             file.write_bytes(data)
             buffer["bin"] = str(file)
+    if "ptx_lines" in subject.launch:
+        text = folder / "lines.ptx"
+        text.write_text(ptx_of(subject.launch.pop("ptx_lines")))
+        subject.launch["ptx"] = str(text)
     file = folder / (subject.name.replace(" ", "_").replace("^", "") + ".json")
     file.write_text(json.dumps(subject.launch))
     return str(file)
