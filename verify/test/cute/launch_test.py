@@ -87,6 +87,13 @@ def test_bytes_hold_two_numbers_of_fp4():
     assert (y.view(np.uint16) == np.stack((values[codes & 15], values[codes >> 4]), -1).reshape(2, 32).view(np.uint16)).all()
 
 
+def test_addresses_stand_for_pointers():
+    pointers = [make_ptr(cutlass.Float32, 0, cute.AddressSpace.gmem, assumed_align=4) for _ in range(2)]
+    x, y = np.arange(100, dtype=np.float32), np.zeros(100, np.float32)
+    bitwell.cute.compile(functions.scale, *pointers, 100, 3.0).launch(x.ctypes.data, y.ctypes.data, 99, reaches=[x, y])
+    assert (y == 3 * x).all()
+
+
 def test_a_fault_has_the_functions_line_and_the_arrays_name():
     gmem = cute.AddressSpace.gmem
     pointers = [make_ptr(cutlass.Float32, 0, gmem, assumed_align=4) for _ in range(2)]

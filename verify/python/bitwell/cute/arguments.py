@@ -100,6 +100,12 @@ def span_of(value: Any) -> list[Array]:
     return [Array(value.data_ptr, ((last + 1) * width + 7) // 8, False, value)] if last >= 0 else []
 
 
+def pointer(address: int, like: Any) -> Any:
+    from cutlass.cute.runtime import make_ptr
+
+    return make_ptr(like.dtype, address, like.memspace, assumed_align=like._assumed_align)
+
+
 def converted(name: str, value: Any, like: Any, reached: list[tuple[str, Array]]) -> Any:
     """The value as host code takes it; what it reaches is added."""
     if isinstance(value, (tuple, list)):
@@ -108,15 +114,16 @@ def converted(name: str, value: Any, like: Any, reached: list[tuple[str, Array]]
         return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)
     if isinstance(value, (bool, int, float)) and hasattr(like, "__c_pointers__") and hasattr(type(like), "width"):
         return type(like)(value)  # within a tuple the DSL takes its own numbers alone
+    of_pointer = hasattr(like, "memspace") and hasattr(like, "dtype") and not hasattr(like, "shape")
+    if of_pointer and type(value) is int:  # an address, as TVM's calls have it
+        return pointer(value, like)
     if not is_array(value):
         reached.extend((name, a) for a in span_of(value))
         return value
     if getattr(getattr(value, "device", None), "type", "cpu") != "cuda" or not gpu.running():  # torch's tensors there are the process's
         reached.append((name, array_of(value)))
-    if hasattr(like, "memspace") and hasattr(like, "dtype") and not hasattr(like, "shape"):  # a pointer
-        from cutlass.cute.runtime import make_ptr
-
-        return make_ptr(like.dtype, address_of(value), like.memspace, assumed_align=like._assumed_align)
+    if of_pointer:
+        return pointer(address_of(value), like)
     if hasattr(like, "dynamic_shapes_mask"):
         return descriptor(name, value, like)
     return value  # compiled for an array: the DSL converts it
