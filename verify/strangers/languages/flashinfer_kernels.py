@@ -1,5 +1,5 @@
 """FlashInfer's kernels for FP4 on Blackwell that are written in the CuTe DSL, against sums in fp64."""
-from packages import BF16, near
+from packages import BF16, attention, near
 
 E2M1 = (0, 0.5, 1, 1.5, 2, 3, 4, 6)
 
@@ -138,6 +138,36 @@ def contiguous_gemm(torch):
     near("products", out, torch.cat([rows @ w.T for rows, w in zip(wide_a.chunk(groups), wide_b)]), BF16)
 
 
+def gemm(torch):
+    from flashinfer.gemm import mm_fp4
+
+    m, n, k = 128, 256, 256
+    operands, exact = [], []
+    for rows in (m, n):
+        packed = torch.randint(0, 256, (rows, k // 2), dtype=torch.uint8)
+        scales = (torch.rand(rows // 128, k // 64, 32, 4, 4) + 0.5).to(torch.float8_e4m3fn)
+        exact.append(elements(torch, packed) * rows_of_tiles(scales.double(), rows).repeat_interleave(16, -1))
+        operands += [packed.cuda(), scales.view(torch.uint8).reshape(rows, k // 16).cuda()]
+    a, a_scales, b, b_scales = operands
+    out = mm_fp4(a, b.T, a_scales, b_scales.T, torch.full((1,), 0.5, device="cuda"), torch.bfloat16, backend="cute-dsl")
+    near("products", out, 0.5 * exact[0] @ exact[1].T, BF16)
+
+
+def prefill(torch):
+    from flashinfer.cute_dsl.attention.wrappers.batch_prefill import BatchPrefillCuteDSLWrapper
+
+    queries, keys, heads, dim = (100, 28), (150, 106), 2, 128
+    starts = [torch.tensor((0, *t), dtype=torch.int32, device="cuda").cumsum(0, dtype=torch.int32) for t in (queries, keys)]
+    q, k, v = (torch.randn(sum(rows), h, dim, dtype=torch.bfloat16, device="cuda")
+               for rows, h in ((queries, heads), (keys, 1), (keys, 1)))
+    batch = BatchPrefillCuteDSLWrapper(torch.zeros(1024, dtype=torch.uint8, device="cuda"))
+    batch.plan(*starts, heads, 1, dim, causal=True, q_data_type=torch.bfloat16, kv_data_type=torch.bfloat16)
+    out = batch.run(q, k, v)
+    split = [t.double().cpu().split(rows) for t, rows in ((q, queries), (k, keys), (v, keys))]
+    wanted = torch.cat([attention(*(t[None] for t in one), causal=True)[0] for one in zip(*split)])
+    near("output", out, wanted, BF16)
+
+
 FLASHINFER = {
     "RMS norm to NVFP4": ((100,), flashinfer(rms_norm)),
     "sum and RMS norm to NVFP4": ((100,), flashinfer(add_rms_norm)),
@@ -146,5 +176,7 @@ FLASHINFER = {
     "quantisation to MXFP4": ((100,), flashinfer(to_mxfp4)),
     "quantisation to MXFP8": ((100,), flashinfer(to_mxfp8)),
     "grouped FP8 GEMM, scales of 128": ((100,), flashinfer(contiguous_gemm)),
+    "NVFP4 GEMM": ((100,), flashinfer(gemm)),
+    "prefill, causal": ((100,), flashinfer(prefill)),
     "masked grouped NVFP4 GEMM": ((100,), flashinfer(grouped_gemm)),
 }

@@ -100,7 +100,7 @@ def rows_of(label, program, sm, left, bitwell):
         for mode in programs.MODES:
             row[mode], report = programs.judge(bitwell, pathlib.Path(launch["file"]), mode)
             if mode == "default":
-                row["seconds"] = f"{report['seconds']:.2f}" if report else ""
+                row["seconds"] = f"{report['seconds']:.2f}" if report.get("seconds") else ""  # a fault has none
                 if launch["verdict"] != "held":
                     break
         print(" | ".join(str(row.get(f, "")) for f in FIELDS), flush=True)
