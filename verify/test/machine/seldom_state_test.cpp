@@ -2,12 +2,16 @@
 // that is not the first, many names of what was freed, the last tensor map that is one.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "model/machine/beside.h"
 #include "model/machine/claim/claims.h"
 #include "model/machine/cuda_line.h"
 #include "model/machine/failure.h"
 #include "model/machine/mbarrier.h"
+#include "model/machine/tensor/column_mask.h"
 #include "model/machine/tensor/descriptor_fields.h"
+#include "model/machine/tensor/instruction_descriptor.h"
 #include "model/machine/tensor/tensor_map_bytes.h"
 
 namespace bitwell::machine {
@@ -115,6 +119,18 @@ TEST(SeldomState, TheNamesOf4096FreedBuffersAreKept) {
   EXPECT_TRUE(freed(4097));
 }
 
+// In whatever order objects are told, and of two at one place the last.
+TEST(SeldomState, TheNearestObjectIsNamedInAnyOrder) {
+  std::vector<Named> objects{{"a", 1000, 8}, {"b", 2000, 8}, {"c", 3000, 8}, {"d", 4000, 8}};
+  std::sort(objects.begin(), objects.end(), [](const Named& x, const Named& y) { return x.name < y.name; });
+  do {
+    EXPECT_EQ(beside(objects, 2500, ""), "500 bytes into 'b' of 8 bytes, 500 bytes before 'c' of 8 bytes");
+    EXPECT_EQ(nearest(objects, 1200), "a");
+    EXPECT_EQ(nearest(objects, 2700), "c");
+  } while (std::next_permutation(objects.begin(), objects.end(),
+                                 [](const Named& x, const Named& y) { return x.name < y.name; }));
+}
+
 // A number ends where its text does.
 TEST(SeldomState, WhatStandsBehindAFieldsNumberIsRefused) {
   const auto fields = matrix_descriptor_fields(DescriptorForm::tcgen05);
@@ -175,6 +191,58 @@ TEST(SeldomState, FieldsOfInstructionDescriptorsAreWhereTheTablesSay) {
       EXPECT_EQ(field.last, r.last) << r.name;
       EXPECT_EQ(field.set(0, std::to_string(r.unit)), uint64_t{1} << r.first) << r.name;
     }
+}
+
+template <class Do>
+std::string fault_of(Do what) {
+  try {
+    what();
+  } catch (const Fault& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(SeldomState, ShapesAreRefusedByTheirBits) {
+  const auto shape = [](MmaKind kind, int ctas, uint32_t m, uint32_t n, uint32_t more) {
+    return fault_of(
+        [&] { decode_instruction_descriptor(kind, ctas, (m / 16) << 24 | (n / 8) << 17 | more); });
+  };
+  constexpr uint32_t f32 = 1 << 4, transposed_b = 1 << 16;
+  const std::string of = "the instruction descriptor of kind::";
+  EXPECT_EQ(shape(MmaKind::f16, 2, 128, 16, f32), "");
+  EXPECT_EQ(
+      shape(MmaKind::f16, 2, 128, 8, f32),
+      of + "f16 has 1 in bits 17 to 22 (N >> 3): N must be a multiple of 16 up to 256 with cta_group::2");
+  EXPECT_EQ(shape(MmaKind::f16, 2, 48, 16, f32),
+            of + "f16 has 3 in bits 24 to 28 (M >> 4): M must be 128 or 256 with cta_group::2");
+  EXPECT_EQ(shape(MmaKind::f8f6f4, 1, 128, 16, f32 | transposed_b), "");
+  EXPECT_EQ(shape(MmaKind::f8f6f4, 1, 128, 8, f32 | transposed_b),
+            of + "f8f6f4 has 1 in bits 17 to 22 (N >> 3): N must be a multiple of 16 where B of 8 bits is "
+                 "transposed "
+                 "with cta_group::1");
+}
+
+TEST(SeldomState, ColumnsAreShiftedNoFurtherThanTheShapeAllows) {
+  for (const auto& [m, most, last] :
+       {std::tuple{32u, 32u, 16u}, {32u, 8u, 8u}, {64u, 32u, 32u}, {128u, 32u, 32u}, {128u, 16u, 16u}}) {
+    const auto shifted = [&, m = m, most = most](uint64_t by) {
+      return fault_of([&] { decode_column_mask(by << 56, m, 128, most); });
+    };
+    EXPECT_EQ(shifted(last), "") << m;
+    EXPECT_NE(shifted(last + 1).find(std::to_string(last + 1) +
+                                     " in bits 56 to 61 (column shift): it must be at most " +
+                                     std::to_string(last)),
+              std::string::npos)
+        << shifted(last + 1);
+  }
+  // What is reserved is zero, on both sides of the fields.
+  for (const int bit : {36, 37, 38, 62, 63})
+    EXPECT_NE(fault_of([&] {
+                decode_column_mask(uint64_t{1} << bit, 64, 128, 32);
+              }).find(bit < 40 ? "in bits 36 to 38 (reserved)" : "in bits 62 to 63 (reserved)"),
+              std::string::npos)
+        << bit;
 }
 
 TensorMap box_of_bytes(uint32_t columns, uint32_t rows, uint32_t slices) {

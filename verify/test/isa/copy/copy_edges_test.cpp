@@ -5,75 +5,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "../../kernel.h"
-#include "model/machine/tensor/tensor_map_bytes.h"
+#include "copied.h"
 
 namespace bitwell::isa {
 namespace {
-
-constexpr uint32_t kTile = 1024, kGlobal = 4096;
-
-std::byte of_global(size_t i) { return static_cast<std::byte>(i * 5 + 3); }
-std::byte of_tile(size_t i) { return static_cast<std::byte>(i * 11 + 7); }
-
-// %r0: the lane; %r9: the place in `tile`, the last variable of shared memory; %d8: that in `buffer`; %d2: a
-// tensor map of it; %p0: lane 0; %r3: 0; `bar`: an mbarrier of one arrival.
-test::Left copied(const std::string& body, uint32_t in_tile, uint32_t in_buffer,
-                  const machine::TensorMap& map, const std::string& target) {
-  std::vector<std::byte> bytes(kGlobal), tile(kTile);
-  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = of_global(i);
-  for (size_t i = 0; i < tile.size(); ++i) tile[i] = of_tile(i);
-  const test::Kernel k{
-      .target = target,
-      .parameters = ".param .u64 pbuffer, .param .u64 ptile, .param .u64 pout, .param .align 128 .b8 m[128]",
-      .registers = ".reg .pred %p<4>; .reg .b32 %r<20>; .reg .b64 %d<12>;",
-      .shared = ".shared .align 128 .b64 bar; .shared .align 128 .b8 tile[" + std::to_string(kTile) + "];",
-      .start =
-          "ld.param.u64 %d0, [pbuffer]; ld.param.u64 %d5, [ptile]; ld.param.u64 %d1, [pout]; mov.b64 %d2, "
-          "m;\n"
-          "cvta.param.u64 %d2, %d2; mov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0; mov.u32 %r3, 0; mov.u32 "
-          "%r1, tile;\n"
-          "@%p0 mbarrier.init.shared.b64 [bar], 1; @%p0 fence.mbarrier_init.release.cluster;\n"
-          "mad.lo.u32 %r4, %r0, 16, %r1; mul.wide.u32 %d3, %r0, 16; add.u64 %d5, %d5, %d3; add.u64 %d1, %d1, "
-          "%d3;\n"
-          "ld.global.v4.u32 {%r5, %r6, %r7, %r8}, [%d5]; st.shared.v4.u32 [%r4], {%r5, %r6, %r7, %r8};\n"
-          "ld.global.v4.u32 {%r5, %r6, %r7, %r8}, [%d5+512]; st.shared.v4.u32 [%r4+512], {%r5, %r6, %r7, "
-          "%r8};\n"
-          "fence.proxy.async; bar.warp.sync -1; add.u32 %r9, %r1, " +
-          std::to_string(in_tile) + "; add.u64 %d8, %d0, " + std::to_string(in_buffer) + ";",
-      .body = body,
-      .finish =
-          "bar.warp.sync -1;\n"
-          "ld.shared.v4.u32 {%r5, %r6, %r7, %r8}, [%r4]; st.global.v4.u32 [%d1], {%r5, %r6, %r7, %r8};\n"
-          "ld.shared.v4.u32 {%r5, %r6, %r7, %r8}, [%r4+512]; st.global.v4.u32 [%d1+512], {%r5, %r6, %r7, "
-          "%r8};",
-      .buffers = {{"buffer", std::move(bytes), true, false, true},
-                  test::input(std::move(tile)),
-                  test::output(kTile)},
-      .all_written = false};
-  launch::Launch l = k.launch();
-  l.add_tensor_map(0, map);
-  return k.run(std::move(l));
-}
-
-machine::TensorMap rows_of_64(uint32_t columns, uint32_t rows, uint32_t stride) {
-  machine::TensorMap m;
-  m.type = machine::TensorType::u8;
-  m.rank = 2;
-  m.dims = {64, 32, 1, 1, 1};
-  m.strides = {0, 64, 0, 0, 0};
-  m.box = {columns, rows, 1, 1, 1};
-  m.element_strides[1] = stride;
-  return m;
-}
-
-std::string loaded(uint32_t bytes, const std::string& copy) {
-  return "@%p0 mbarrier.arrive.expect_tx.shared.b64 _, [bar], " + std::to_string(bytes) + ";\n@%p0 " + copy +
-         "\nbar.warp.sync -1;\nW: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0; @!%p1 bra W;\n";
-}
-std::string stored(const std::string& copy) {
-  return "@%p0 " + copy + "\ncp.async.bulk.commit_group; cp.async.bulk.wait_group 0;\n";
-}
 
 struct Edge {
   std::string body;
@@ -188,6 +123,28 @@ TEST(CopyEdges, WhatIsUnderWayWhenItsCtaEndsIsNoted) {
   }
 }
 
+// Of a warp that stores to a run of bytes, the thread is named whose bytes are still a copy's.
+TEST(CopyEdges, AStoreIntoACopyNamesItsThread) {
+  for (const uint32_t size : {1u, 2u, 4u, 8u})
+    for (const uint32_t at : {0u, 16u, 32u}) {
+      const std::string bits = std::to_string(8 * size), reg = size == 8 ? "%d8" : "%r3";
+      const test::Left left =
+          copied("@%p0 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 16; mad.lo.u32 %r11, %r0, " +
+                     std::to_string(size) +
+                     ", %r1;\n@%p0 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r9], "
+                     "[%d8], 16, [bar];\n"
+                     "bar.warp.sync -1; st.shared.b" +
+                     bits + " [%r11], " + reg + ";\n",
+                 at, 0, rows_of_64(16, 1, 1), "sm_90a");
+      const bool meets = at < 32 * size;
+      EXPECT_EQ(left.fault.find("a write to 'tile'") != std::string::npos, meets) << left.fault;
+      if (meets) {
+        EXPECT_NE(left.fault.find("thread (" + std::to_string(at / size) + ",0,0)"), std::string::npos)
+            << left.fault;
+      }
+    }
+}
+
 // Bytes that are not read are zeros, with a cache policy behind their number and without one.
 TEST(CopyEdges, APartIsFilledWithZeros) {
   for (const uint32_t part : {0u, 1u, 8u, 15u, 16u})
@@ -206,6 +163,60 @@ TEST(CopyEdges, APartIsFilledWithZeros) {
             << part << " " << i;
       }
     }
+}
+
+// A field that is replaced is written, and what was not written beside the bytes that copies read stays so.
+TEST(CopyEdges, AReplacedFieldLeavesTheUpperBytesAsTheyWere) {
+  for (const char* replace : {"tensormap.replace.tile.rank.shared::cta.b1024.b32 [map], 1;",
+                              "tensormap.replace.tile.rank.b1024.b32 [%d2], 1;"})  // by its generic address
+    for (const int at : {0, 8, 63, 64, 100, 127}) {
+      const test::Left left =
+          test::Kernel{
+              .parameters = ".param .u64 pout",
+              .registers = ".reg .b32 %r<4>; .reg .b64 %d<4>;",
+              .shared = ".shared .align 128 .b8 map[128];",
+              .start =
+                  "ld.param.u64 %d0, [pout]; mov.u64 %d1, 0; mov.u64 %d2, map; cvta.shared.u64 %d2, %d2;",
+              .body =
+                  "st.shared.v2.u64 [map], {%d1, %d1}; st.shared.v2.u64 [map+16], {%d1, %d1};\n"
+                  "st.shared.v2.u64 [map+32], {%d1, %d1}; st.shared.v2.u64 [map+48], {%d1, %d1};\n" +
+                  std::string(replace) + "\nld.shared.u8 %r1, [map+" + std::to_string(at) +
+                  "]; st.global.u32 [%d0], %r1;",
+              .shape = {.block = {1, 1, 1}},
+              .buffers = {test::output(4)},
+              .all_written = false}
+              .run();
+      EXPECT_EQ(left.fault.empty(), at < 64) << at << left.fault;
+      if (at < 64) {
+        EXPECT_EQ(left.all<uint32_t>(0)[0], at == 8 ? 16u : 0u) << at;  // the rank's bits, from 68 on
+      }
+    }
+}
+
+// A map is copied whole where what copies read of it was written: 64 bytes.
+TEST(CopyEdges, AMapThatWasNotWrittenIsNotCopied) {
+  for (const int written : {0, 48, 64, 128}) {
+    std::string writes;
+    for (int at = 0; at < written; at += 16)
+      writes += "st.shared.v2.u64 [map+" + std::to_string(at) + "], {%d1, %d1};\n";
+    const std::string end =
+        test::Kernel{
+            .parameters = ".param .u64 pout",
+            .registers = ".reg .b64 %d<4>;",
+            .shared = ".shared .align 128 .b8 map[128];",
+            .start = "ld.param.u64 %d0, [pout]; mov.u64 %d1, 0;",
+            .body = writes +
+                    "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned "
+                    "[%d0], [map], 128;",
+            .buffers = {test::output(128)},
+            .all_written = false}
+            .run()
+            .end();
+    EXPECT_EQ(end == "held", written >= 64) << written << end;
+    if (written < 64) {
+      EXPECT_NE(end.find("a tensor map is copied that was never written"), std::string::npos) << end;
+    }
+  }
 }
 
 // Constants at the end of what an instruction takes, and the next ones.
@@ -230,6 +241,11 @@ TEST(CopyEdges, ConstantsBeyondTheirRangeAreRefused) {
            {"tensormap.replace.tile.fill_mode.global.b1024.b32 [%d8], N;", 1, 2},
            {"tensormap.replace.tile.box_dim.global.b1024.b32 [%d8], N, %r3;", 4, 5},
            {"tensormap.replace.tile.global_stride.global.b1024.b64 [%d8], N, %d8;", 4, 5},
+           {"fence.proxy.tensormap::generic.acquire.gpu [%d8], N;", 128, 64},
+           {"tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%d8], "
+            "[%r9], N;",
+            128, 64},
+           {"cp.async.ca.shared.global.L2::cache_hint [%r9], [%d8], N, %d8;", 8, 12},
            {"st.bulk.weak.shared::cta [%r9], N, 0;", 8, 12, "sm_100a"}}) {
     for (const uint64_t n : {c.last, c.next}) {
       std::string text = c.text;

@@ -58,6 +58,7 @@ struct Asked {
   std::optional<machine::TensorMap> map{};
   bool late = false;
   const char* end = "held";
+  const char* target = "sm_90a";
 };
 
 machine::TensorMap rows_of(uint32_t columns, uint32_t rows, uint64_t stride) {
@@ -74,6 +75,7 @@ machine::TensorMap rows_of(uint32_t columns, uint32_t rows, uint64_t stride) {
 // rank; %d0: `in`; %d1: `out`; %d2 and %d3: the map of either; %p0: lane 0; %p1: it of rank 0.
 Tasks tasks(const Asked& c) {
   test::Kernel k{
+      .target = c.target,
       .parameters =
           ".param .u64 pin, .param .u64 pout, .param .align 128 .b8 m0[128], .param .align 128 .b8 m1[128]",
       .registers = ".reg .pred %p<6>; .reg .b16 %h<6>; .reg .b32 %r<20>; .reg .b64 %d<10>;",
@@ -181,14 +183,19 @@ TEST(CopyTasks, ABoxOfATensor) {
   struct Box {
     uint32_t columns, rows;
     int x, y;
-    uint64_t stride = 256;
+    uint64_t stride = 256, width = 256;
   };
   for (const Box& b : {Box{16, 1, 0, 0}, Box{48, 4, 16, 2}, Box{144, 3, 0, 0}, Box{32, 4, 0, 14},
-                       Box{16, 8, 16, 0}, Box{16, 8, 0, 0, 16}, Box{48, 2, 240, 0}, Box{64, 4, 0, -2}}) {
+                       Box{16, 8, 16, 0}, Box{16, 8, 0, 0, 16}, Box{48, 2, 240, 0}, Box{64, 4, 0, -2},
+                       Box{48, 3, 0, 0, 256, 33}, Box{48, 3, 0, 0, 256, 1}}) {
     for (const bool loads : {true, false}) {
-      if (!loads && b.y < 0) continue;  // a device stops there
+      if (!loads && (b.y < 0 || b.width % 16 != 0))
+        continue;  // a device stops there, or stores in whole units
+      const uint64_t width = std::min(b.width, b.stride);
       const std::string at = "{" + std::to_string(b.x) + ", " + std::to_string(b.y) + "}";
       const uint64_t bytes = uint64_t{b.columns} * b.rows;
+      machine::TensorMap map = rows_of(b.columns, b.rows, b.stride);
+      map.dims[0] = width;
       const Tasks seen = tasks(
           {loads ? expect(bytes) +
                        "@%p0 cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
@@ -196,13 +203,13 @@ TEST(CopyTasks, ABoxOfATensor) {
                        at + "], [bar];\n" + wait()
                  : "@%p0 cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%d3, " + at + "], [tile];\n" +
                        kStored,
-           1, rows_of(b.columns, b.rows, b.stride)});
+           1, map});
       ASSERT_EQ(seen.first.size(), 1u);
       uint64_t want = 0, last = ~uint64_t{0}, inside = 0;
       for (int y = b.y; y < b.y + static_cast<int>(b.rows); ++y) {
         if (y < 0 || y >= 16) continue;
         const uint64_t from = static_cast<uint64_t>(y) * b.stride + static_cast<uint64_t>(b.x);
-        const uint64_t length = std::min<uint64_t>(b.columns, b.stride - static_cast<uint64_t>(b.x));
+        const uint64_t length = std::min<uint64_t>(b.columns, width - static_cast<uint64_t>(b.x));
         inside += length;
         for (uint64_t s = from / 32; s <= (from + length - 1) / 32; ++s) {
           want += s != last ? 1 : 0;
@@ -269,6 +276,61 @@ TEST(CopyTasks, AnMbarrierIsFoundInEveryCta) {
     asked.late = true;
     asked.end = "mbarrier";
     tasks(asked);
+  }
+}
+
+// A store into a copy under way is found in a CTA of any rank, and beside the copy there is none.
+TEST(CopyTasks, StoresMeetACopyInEveryCta) {
+  for (const char* rank : {"0", "1", "3"})
+    for (const int at : {48, 60, 64, 76, 80, 128}) {
+      Asked asked{"setp.eq.u32 %p3, %r4, " + std::string(rank) + "; @!%p3 bra E;\n" + expect(16) + "@%p0 " +
+                      kLoad + "[tile+64], [%d0], 16, [bar];\n@%p0 st.shared.u32 [tile+" + std::to_string(at) +
+                      "], %r3;\n" + wait() + "E:\n",
+                  4};
+      asked.late = true;
+      if (at >= 64 && at < 80) asked.end = "a write to 'tile'";
+      tasks(asked);
+    }
+}
+
+// Without a multicast a copy's barrier is in the CTA of its destination, or with .cta_group::2 in either of
+// that one's pair (PTX ISA 9.0, cp.async.bulk.tensor).
+TEST(CopyTasks, TheBarrierIsOfTheDestinationsCtaOrPair) {
+  for (const bool pair : {false, true})
+    for (const uint32_t issuer : {0u, 1u, 2u})
+      for (const uint32_t barrier : {0u, 1u, 2u, 3u}) {
+        const std::string i = std::to_string(issuer), b = std::to_string(barrier);
+        Asked asked{"setp.eq.and.u32 %p3, %r4, " + i + ", %p0; setp.eq.and.u32 %p5, %r4, " + b + ", %p0;\n" +
+                        "mapa.shared::cluster.u32 %r10, %r2, " + b + "; mapa.shared::cluster.u32 %r9, %r1, " +
+                        i + ";\n" +
+                        "@%p5 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 16;\n"
+                        "@%p3 cp.async.bulk.tensor.2d" +
+                        (pair ? ".cta_group::2" : "") +
+                        ".shared::cluster.global.mbarrier::complete_tx::bytes [%r9], [%d2, {0, 0}], [%r10];\n"
+                        "setp.eq.u32 %p2, %r4, " +
+                        b + "; @!%p2 bra E;\n" + wait() + "E:\n",
+                    4};
+        asked.target = "sm_100a";
+        if (barrier != issuer && !(pair && barrier == (issuer ^ 1)))
+          asked.end = "the mbarrier of a copy is in another CTA than its destination";
+        tasks(asked);
+      }
+}
+
+// Threads that multicast to others make other copies.
+TEST(CopyTasks, MasksThatDifferMakeTwo) {
+  for (const bool differ : {false, true}) {
+    Asked asked{
+        "setp.eq.u32 %p3, %r4, 0; @%p0 mbarrier.arrive.expect_tx.shared.b64 _, [bar], " +
+            std::string(differ ? "16" : "32") +
+            "; barrier.cluster.arrive.aligned; "
+            "barrier.cluster.wait.aligned;\nsetp.lt.and.u32 %p2, %r0, 2, %p3; mov.u32 %r9, 1;\n" +
+            (differ ? "add.u32 %r9, %r9, %r0;\n" : "mov.u32 %r9, 3;\n") +
+            "cvt.u16.u32 %h1, %r9;\n@%p2 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+            ".multicast::cluster [tile], [%d0], 16, [bar], %h1;\n" +
+            wait(),
+        2};
+    EXPECT_EQ(tasks(asked).first.size(), differ ? 2u : 1u);
   }
 }
 

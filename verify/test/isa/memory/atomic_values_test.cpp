@@ -189,6 +189,30 @@ TEST(AtomicValues, VectorsAreElementByElement) {
     }
 }
 
+// What an atomic changes must have been written; what it replaces need not.
+TEST(AtomicValues, WhatWasNeverWrittenCannotBeChanged) {
+  struct Unwritten {
+    const char* text;
+    bool held;
+  };
+  for (const Unwritten& u :
+       {Unwritten{"atom.shared.add.u32 %r1, [word], 1;", false},
+        Unwritten{"red.shared.add.u32 [word], 1;", false},
+        Unwritten{"atom.shared.cas.b32 %r1, [word], 0, 1;", false},
+        Unwritten{"atom.shared.exch.b32 %r1, [word], 1;", true},
+        Unwritten{"st.shared.u32 [word], 4; atom.shared.add.u32 %r1, [word], 1;", true},
+        Unwritten{"st.shared.u32 [word], 4; atom.shared.add.u32 %r1, [word], %u;", false},
+        Unwritten{"st.shared.u32 [word], 4; atom.shared.cas.b32 %r1, [word], 4, %u;", false}}) {
+    const std::string end = test::Kernel{.registers = ".reg .b32 %r<2>; .reg .b32 %u;",
+                                         .shared = ".shared .b32 word;",
+                                         .body = u.text,
+                                         .shape = {.block = {1, 1, 1}}}
+                                .run()
+                                .end();
+    EXPECT_EQ(end == "held", u.held) << u.text << end;
+  }
+}
+
 // Of halves and of doubles as bulk reductions take them: a NaN loses, two are the canonical one, and -0 is
 // less than +0 (PTX ISA 9.0, "min" and "max"); a sum keeps the NaN of a double (H200).
 TEST(AtomicValues, NaNsAndZerosOfReductions) {
