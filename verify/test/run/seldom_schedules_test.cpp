@@ -94,19 +94,19 @@ TEST(SeldomSchedules, DifferentCollectivesAreADeadlock) {
   EXPECT_TRUE(within(with(vote, vote), "meet in a collective at different instructions")) << with(vote, vote);
 }
 
-// CTA 0 counts how often its wait has given up, and then sets the flag that CTA 1 polls: whichever comes
-// first.
-TEST(SeldomSchedules, AWaitThatGivesUpGoesOnBesideAClusterThatPolls) {
+// The second warp of one CTA counts how often its wait has given up, and then sets the flag that its first
+// warp and the other CTA poll: all wait, and those of one CTA alone are let go.
+TEST(SeldomSchedules, AWaitThatGivesUpGoesOnBesideClustersThatPoll) {
   for (const char* counts : {"0", "1"}) {
     const test::Left left =
-        waiting("@%p1 mbarrier.init.shared.b64 [a], 1; mov.u32 %r4, 0; setp.ne.u32 %p4, %r2, " +
+        waiting("@%p1 mbarrier.init.shared.b64 [a], 1; mov.u32 %r4, 0; bar.sync 0; setp.ne.u32 %p4, %r2, " +
                     std::string(counts) +
-                    ";\n@%p4 bra polls;\n"
+                    ";\n@%p4 bra polls; setp.ne.u32 %p4, %r0, 32; @%p4 bra polls;\n"
                     "again: add.u32 %r4, %r4, 1; mbarrier.try_wait.parity.shared.b64 %p3, [a], 0;\n"
                     "setp.lt.u32 %p3, %r4, 50; @%p3 bra again;\nst.volatile.global.u32 [%a0], %r4; ret;\n"
                     "polls: ld.volatile.global.u32 %r5, [%a0]; setp.eq.u32 %p3, %r5, 0; @%p3 bra polls;\n"
-                    "st.global.u32 [%a0+4], %r5;",
-                1, 2)
+                    "@%p1 st.global.u32 [%a0+4], %r5;",
+                33, 2)
             .run();
     ASSERT_EQ(left.end(), "held") << counts;
     EXPECT_EQ(left.all<uint32_t>(0)[0], 50u) << counts;
