@@ -293,16 +293,6 @@ TEST(Apart, NotesComeOnce) {
   }
 }
 
-// The first clusters read a word that one of those behind them writes.
-TEST(Apart, WhatTheFirstReadALaterOneWrites) {
-  const session::Answer answer = same_on_all(launch_of(
-      "setp.eq.u32 %p4, %r1, 0;\n@%p4 ld.global.u32 %r3, [%a0];\nsetp.eq.and.u32 %p2, %r0, 60, %p4;\n"
-      "@%p2 st.global.u32 [%a0], %r0;\n"));
-  EXPECT_EQ(answer.result.host.clusters, 0U);
-  EXPECT_EQ(answer.result.host.why_not_all, "clusters share bytes of 'words' that one of them changes");
-  ASSERT_EQ(answer.findings.size(), 2U) << session::describe(answer);  // a read before it and one behind it
-}
-
 // New threads are to have stacks for which no machine has room: the launch's own does all.
 TEST(Apart, WhereNoThreadsAreToBeHad) {
   pthread_attr_t before, huge;
