@@ -62,10 +62,10 @@ class Cluster {
   // With a Chooser: who can go on; one of them has its turn, which returns whether the cluster has ended;
   // the changes that a warp could notice, and that its registers have been remembered (chooser.h).
   void add_takers(std::vector<Taker>& to);
-  // The one whose time is the earliest; nothing where none can go on.
+  // Who can go on, and whose time is the earliest; nothing where none can.
   std::optional<Earliest> earliest(Timekeeper& keeper);
-  // Whether the warp that was it has the next turn too, behind one that was none of the changes that anyone
-  // could wait for; then its time is put forward.
+  // The same behind the turn of who was it, where that let nobody else go on: no other is asked again. False
+  // where it did.
   bool again(Earliest& of, Timekeeper& keeper) const;
   bool take(const Taker& taker, Took& took);
   // Of the turn under way, where a Chooser counts what is done in it; else nullptr.

@@ -136,7 +136,7 @@ double Clock::ready(const run::Taker& taker, const machine::Agent* agent) {
     w.seen_at = cluster.looks;
     return w.clock;
   }
-  Operation& o = cluster.operations[taker.operation];
+  Operation& o = cluster.operation(taker.operation);
   if (o.at < 0) {
     if (o.steps == 0) {
       o.issued = now_;
@@ -152,8 +152,7 @@ void Clock::has_turn(const run::Taker& taker) {
   at_ = clusters_[taker.cluster].get();
   reached_.clear();
   if (taker.operation != 0) {
-    operation_ = &at_->operations.at(taker.operation);
-    operation_id_ = taker.operation;
+    operation_ = &at_->operation(taker.operation);
     warp_ = nullptr;
     turn_begin_ = now_ = operation_->at;
     return;
@@ -166,7 +165,11 @@ void Clock::has_turn(const run::Taker& taker) {
   turn_line_ = 0;
 }
 
-double Clock::again(const run::Taker& taker) { return at_->warps[taker.warp].clock; }
+double Clock::again(const run::Taker& taker, const machine::Agent* operation) {
+  if (operation == nullptr) return at_->warps[taker.warp].clock;
+  looked_at_ = at_;
+  return ready(taker, operation);
+}
 
 void Clock::took(const run::Took& turn) {
   if (operation_ != nullptr) {
@@ -179,7 +182,7 @@ void Clock::took(const run::Took& turn) {
     operation_->issued_by = now_link_;
     operation_->at = -1;
     ++operation_->steps;
-    if (turn.over) at_->operations.erase(operation_id_);
+    if (turn.over) at_->operations.erase(at_->operations.begin() + (operation_ - at_->operations.data()));
   } else if (turn_line_ != 0) {
     WarpTime& w = *warp_;
     const double end = std::max(now_, w.clock);

@@ -6,7 +6,6 @@
 #include <set>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "model/run/cluster.h"
@@ -77,7 +76,7 @@ class Clock final : public run::Timekeeper {
   double ready(const run::Taker& taker, const machine::Agent* operation) override;
   void has_turn(const run::Taker& taker) override;
   run::Reaches* reaches() override { return &reached_; }
-  double again(const run::Taker& taker) override;
+  double again(const run::Taker& taker, const machine::Agent* operation) override;
   bool executed(const run::Executed& e) override;
   void computed(int function, uint32_t from, uint32_t to) override;
   void took(const run::Took& turn) override;
@@ -157,7 +156,6 @@ class Clock final : public run::Timekeeper {
   run::Reaches reached_;
   ClusterTime* looked_at_ = nullptr;
   ClusterTime* at_ = nullptr;  // whose turn it is, and who has it
-  uint64_t operation_id_ = 0;
   WarpTime* warp_ = nullptr;
   Operation* operation_ = nullptr;
   double now_ = 0;  // when what the turn did can be seen

@@ -1,6 +1,7 @@
 // Operations that compute in registers, one behind the other: what they cost together is found out once, and
 // asked of the parts of a multiprocessor at one go.
 #include <algorithm>
+#include <unordered_map>
 
 #include "model/timing/clock_state.h"
 

@@ -1,6 +1,6 @@
 // What a clock knows of an instruction, a warp, an operation under way and a cluster; for its own files.
 #pragma once
-#include <unordered_map>
+#include <algorithm>
 #include <vector>
 
 #include "model/timing/clock.h"
@@ -103,6 +103,7 @@ struct Clock::WarpTime {
 };
 
 struct Clock::Operation {
+  uint64_t id = 0;
   double at = -1;  // when its next step is done; -1: not known
   double issued = 0;
   int32_t issued_by = Path::kNone;
@@ -120,7 +121,16 @@ struct Clock::ClusterTime {
   int32_t product_by = Path::kNone;  // without which its last product that did not queue could not be
   uint64_t looks = 0;
   std::vector<WarpTime> warps;
-  std::unordered_map<uint64_t, Operation> operations;  // under way
+  std::vector<Operation> operations;  // under way, by their numbers
+
+  // The one of that number, which may be new.
+  Operation& operation(uint64_t id) {
+    if (!operations.empty() && operations.back().id < id) return operations.emplace_back(Operation{id});
+    const auto at = std::lower_bound(operations.begin(), operations.end(), id,
+                                     [](const Operation& o, uint64_t n) { return o.id < n; });
+    if (at != operations.end() && at->id == id) return *at;
+    return *operations.insert(at, Operation{id});
+  }
 };
 
 // What is looked at beside the time.

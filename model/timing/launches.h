@@ -52,7 +52,9 @@ class Launches : public run::Timekeeper {
   }
   void has_turn(const run::Taker& taker) override { clock_->has_turn(taker); }
   run::Reaches* reaches() override { return clock_->reaches(); }
-  double again(const run::Taker& taker) override { return clock_->again(taker); }
+  double again(const run::Taker& taker, const machine::Agent* operation) override {
+    return clock_->again(taker, operation);
+  }
   bool executed(const run::Executed& e) override { return clock_->executed(e); }
   void computed(int function, uint32_t from, uint32_t to) override { clock_->computed(function, from, to); }
   void took(const run::Took& turn) override { clock_->took(turn); }

@@ -38,12 +38,13 @@ class L1 {
  private:
   static constexpr size_t kWays = 16;
   struct Set {
-    std::array<uint64_t, kWays> lines{}, used{};
+    std::array<uint64_t, kWays> lines{};
+    std::array<uint32_t, kWays> used{};
     std::array<uint8_t, kWays> sectors{};
   };
   std::vector<Set> sets_;
   uint64_t count_ = 1;
-  uint64_t now_ = 0;
+  uint32_t now_ = 0;
 };
 
 enum class Pipe : uint8_t { alu, fma, fp64, sfu };

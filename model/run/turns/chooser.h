@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "model/isa/form/unit.h"
 #include "model/machine/agent.h"
@@ -33,12 +34,19 @@ struct Taker {
   bool operator==(const Taker&) const = default;
 };
 
-// Who is the first of a cluster, by a timekeeper's time.
-struct Earliest {
+// Who can go on, and when, by a timekeeper's time.
+struct Due {
   Taker taker;
   double at = 0;
-  double then = 0;   // when the next one's turn is
-  size_t ready = 0;  // operations that can go on
+};
+// All those of a cluster, and who of them is the first.
+struct Earliest {
+  std::vector<Due> all;  // in the order in which they are asked
+  size_t first = 0;
+  size_t operations = 0;  // of them
+  bool looks = false;     // one waits for a change that anyone may make
+
+  const Due& due() const { return all[first]; }
 };
 
 // What a turn came to.
@@ -111,8 +119,8 @@ class Timekeeper : public Chooser {
   // Instead of executed(): a warp has executed these operations of a function, which compute in registers
   // alone.
   virtual void computed(int function, uint32_t from, uint32_t to) = 0;
-  // Of a warp whose turn is over and which can go on: when it can.
-  virtual double again(const Taker& taker) = 0;
+  // Of who has just had its turn, where nobody else is another than before: when it can go on.
+  virtual double again(const Taker& taker, const machine::Agent* operation) = 0;
   // Whether another cluster may begin; where not, those that are there go on to their end.
   virtual bool more() const { return true; }
   // Whether it has seen what it wants: the launch then ends as it is.

@@ -7,63 +7,87 @@
 
 #include "model/run/turns/chooser.h"
 #include "model/run/turns/residents.h"
+#include "model/run/wait.h"
 
 namespace bitwell::run {
 
+namespace {
+
+// The first of those whose time is the least.
+void find_first(Earliest& of) {
+  const auto before = [](const Due& a, const Due& b) { return a.at < b.at; };
+  of.first = static_cast<size_t>(std::min_element(of.all.begin(), of.all.end(), before) - of.all.begin());
+}
+
+}  // namespace
+
 std::optional<Earliest> Cluster::earliest(Timekeeper& keeper) {
   release_spinners();
+  woken_ = false;
   keeper.looks_at(*this);
-  constexpr double kNever = std::numeric_limits<double>::infinity();
-  Earliest out{{}, kNever, kNever, 0};
-  const auto consider = [&](const Taker& taker, const machine::Agent* operation) {
-    const double at = keeper.ready(taker, operation);
-    if (at < out.at) {
-      out.then = out.at;
-      out.taker = taker;
-      out.at = at;
-    } else {
-      out.then = std::min(out.then, at);
-    }
-  };
+  Earliest out;
   uint32_t warp = 0;
   for (const auto& cta : ctas)
     for (const machine::Warp& w : cta->warps) {
-      if (w.can_run()) consider({number, warp, 0}, nullptr);
-      ++warp;
+      bool runs = false;
+      for (const machine::Split& s : w.splits) {
+        runs = runs || s.wait == nullptr;
+        out.looks = out.looks || s.wait == &kSpins || (s.wait != nullptr && s.wait->over != nullptr);
+      }
+      const Taker taker{number, warp++, 0};
+      if (runs) out.all.push_back({taker, keeper.ready(taker, nullptr)});
     }
   for (const auto& agent : agents_)
     if (agent->ready()) {
-      ++out.ready;
-      consider({number, 0, agent->id}, agent.get());
+      const Taker taker{number, 0, agent->id};
+      out.all.push_back({taker, keeper.ready(taker, agent.get())});
+      ++out.operations;
     }
-  if (out.at == kNever) return std::nullopt;
+  if (out.all.empty()) return std::nullopt;
+  find_first(out);
   return out;
 }
 
 bool Cluster::again(Earliest& of, Timekeeper& keeper) const {
+  // What a warp has issued, or issued the last part of, can go on now too, as may what waited for an
+  // operation.
+  size_t ready = 0;
+  const machine::Agent* operation = nullptr;
+  const Taker taker = of.due().taker;
+  for (const auto& agent : agents_) {
+    if (!agent->ready()) continue;
+    ++ready;
+    if (agent->id == taker.operation) operation = agent.get();
+  }
+  const bool over = taker.operation != 0 && operation == nullptr;
+  if (woken_ || of.looks || ready + (over ? 1 : 0) != of.operations) return false;
   const size_t warps = ctas.front()->warps.size();
-  if (of.taker.operation != 0 || !ctas[of.taker.warp / warps]->warps[of.taker.warp % warps].can_run())
-    return false;
-  // What it has issued, or issued the last part of, can go on now too.
-  const auto ready = std::count_if(agents_.begin(), agents_.end(), [](const auto& a) { return a->ready(); });
-  if (static_cast<size_t>(ready) != of.ready) return false;
-  const double at = keeper.again(of.taker);
-  if (at >= of.then) return false;
-  of.at = at;
+  if (taker.operation == 0 && !ctas[taker.warp / warps]->warps[taker.warp % warps].can_run()) return false;
+  if (over) {
+    of.all.erase(of.all.begin() + static_cast<std::ptrdiff_t>(of.first));
+    --of.operations;
+    if (of.all.empty()) return false;
+  } else {
+    of.all[of.first].at = keeper.again(taker, operation);
+  }
+  find_first(of);
   return true;
 }
 
 void Residents::run_timed(Timekeeper& keeper) {
   Grid& grid = launches_.front().grid;
-  struct First {
-    Earliest who;
-    Cluster* cluster;
-    bool operator>(const First& o) const {
-      return std::pair(who.at, cluster->number) > std::pair(o.who.at, o.cluster->number);
-    }
+  struct Next {
+    double at;
+    uint32_t cluster;
+    bool operator>(const Next& o) const { return std::pair(at, cluster) > std::pair(o.at, o.cluster); }
   };
   // Of each cluster who is the first there, the earliest on top; clusters where none can go on.
-  std::priority_queue<First, std::vector<First>, std::greater<>> order;
+  std::priority_queue<Next, std::vector<Next>, std::greater<>> order;
+  struct There {
+    Cluster* cluster = nullptr;
+    Earliest earliest;
+  };
+  std::vector<There> all;  // by the cluster's number
   std::set<uint32_t> idle;
   uint64_t changes = 0;
   launches_.front().room = {keeper.begins(grid), "as the model of time has it"};
@@ -72,10 +96,13 @@ void Residents::run_timed(Timekeeper& keeper) {
                             [](const auto& cluster, uint32_t n) { return cluster->number < n; });
   };
   const auto look = [&](Cluster& cluster) {
-    if (const auto found = cluster.earliest(keeper))
-      order.push({*found, &cluster});
-    else
+    if (all.size() <= cluster.number) all.resize(cluster.number + 1);
+    if (auto found = cluster.earliest(keeper)) {
+      order.push({found->due().at, cluster.number});
+      all[cluster.number] = {&cluster, std::move(*found)};
+    } else {
       idle.insert(cluster.number);
+    }
   };
   const auto look_at_idle = [&] {
     for (const uint32_t number : std::exchange(idle, {})) look(**find(number));
@@ -96,25 +123,33 @@ void Residents::run_timed(Timekeeper& keeper) {
       look_at_idle();
       continue;
     }
-    First first = order.top();
-    Cluster& cluster = *first.cluster;
+    Next next = order.top();
     order.pop();
+    Cluster& cluster = *all[next.cluster].cluster;
+    Earliest& earliest = all[next.cluster].earliest;
     bool ended = false, again = false;
     do {
-      keeper.has_turn(first.who.taker);
+      const Taker taker = earliest.due().taker;
+      keeper.has_turn(taker);
       Took took;
       took.reaches = keeper.reaches();
-      ended = cluster.take(first.who.taker, took);
+      ended = cluster.take(taker, took);
       took.changes = grid.flight.changes();
       keeper.took(took);
-      again = !ended && took.changes == changes && cluster.again(first.who, keeper) &&
-              (order.empty() || order.top() > first);
-    } while (again);
+      again = !ended && cluster.again(earliest, keeper);
+      if (again) next.at = earliest.due().at;
+    } while (again && (changes == grid.flight.changes() || idle.empty()) &&
+             (order.empty() || order.top() > next));
+    if (again) {
+      order.push(next);
+      continue;
+    }
     if (!ended) {
       look(cluster);
       continue;
     }
     keeper.ends(cluster);
+    earliest = {};
     end(static_cast<size_t>(find(cluster.number) - clusters_.begin()));
   }
   // What is left is not run.
