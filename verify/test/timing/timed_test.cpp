@@ -103,6 +103,35 @@ TEST(Timed, ConflictsOfBanksCountByTheAddresses) {
   EXPECT_NEAR(all - none, 100 * 31, 300);
 }
 
+// What 32 lanes reach that follow each other, or stand at one place, is told as one; what 31 of them reach,
+// lane by lane. The last lane's bytes lie in a bank's round and a sector that others reach too.
+TEST(Timed, ARunOfLanesCostsWhatItsLanesDo) {
+  const std::pair<std::string, int> widths[] = {{"u8 %r3", 1},
+                                                {"u16 %r3", 2},
+                                                {"u32 %r3", 4},
+                                                {"v2.u32 {%r3, %r4}", 8},
+                                                {"v4.u32 {%r3, %r4, %r5, %r6}", 16}};
+  for (const std::string place : {"shared", "global", "global.cg"})
+    for (const auto& [registers, size] : widths)
+      for (const int stride : {size, 0})
+        for (const bool stores : {false, true}) {
+          if (stores && place == "global.cg") continue;
+          const std::string at = place == "shared" ? "[%r2]" : "[%a1]";
+          const size_t space = registers.find(' ');
+          const std::string type = place + "." + registers.substr(0, space), values = registers.substr(space);
+          const std::string access =
+              stores ? "st." + type + " " + at + "," + values : "ld." + type + values + ", " + at;
+          const auto of_lanes = [&](const std::string& lanes) {
+            return cycles("setp.lt.u32 %p0, %r0, " + lanes + ";\nmul.lo.u32 %r1, %r0, " +
+                          std::to_string(stride) + ";\nmov.u32 %r2, tile;\nadd.u32 %r2, %r2, %r1;\n" +
+                          "cvt.u64.u32 %a1, %r1;\nadd.u64 %a1, %a0, %a1;\n" +
+                          "mov.u32 %r3, 0;\nmov.u32 %r4, 0;\nmov.u32 %r5, 0;\nmov.u32 %r6, 0;\n" +
+                          repeat("@%p0 " + access + ";\n"));
+          };
+          EXPECT_EQ(of_lanes("32"), of_lanes("31")) << access << ", " << stride << " bytes apart";
+        }
+}
+
 // Of memory that no two of them read: what several read comes from L2.
 TEST(Timed, MoreBytesAreNeverFaster) {
   double before = 0;
