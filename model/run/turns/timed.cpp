@@ -49,6 +49,7 @@ std::optional<Earliest> Cluster::earliest(Timekeeper& keeper) {
 }
 
 bool Cluster::again(Earliest& of, Timekeeper& keeper) const {
+  if (woken_ || of.looks) return false;
   // What a warp has issued, or issued the last part of, can go on now too, as may what waited for an
   // operation.
   size_t ready = 0;
@@ -60,7 +61,7 @@ bool Cluster::again(Earliest& of, Timekeeper& keeper) const {
     if (agent->id == taker.operation) operation = agent.get();
   }
   const bool over = taker.operation != 0 && operation == nullptr;
-  if (woken_ || of.looks || ready + (over ? 1 : 0) != of.operations) return false;
+  if (ready + (over ? 1 : 0) != of.operations) return false;
   const size_t warps = ctas.front()->warps.size();
   if (taker.operation == 0 && !ctas[taker.warp / warps]->warps[taker.warp % warps].can_run()) return false;
   if (over) {
