@@ -134,7 +134,7 @@ std::optional<Value> FunctionBuilder::special(const ptx::Operand& o, const Type&
     return find_type(m) != nullptr && find_type(m)->kind == 'f';
   };
   const std::vector<std::string>& modifiers = instruction_->modifiers;
-  const bool converts = instruction_->opcode == "cvt" && want.kind != 'f' &&
+  const bool converts = instruction_->opcode == "cvt" && (want.kind == 'u' || want.kind == 's') &&
                         std::none_of(modifiers.begin(), modifiers.end(), is_float);
   // Between integers cvt takes the low bits of one that is wider than its type, as ptxas 13.0 takes all.
   const auto low_bits_of = [&](int bits, uint32_t row) {

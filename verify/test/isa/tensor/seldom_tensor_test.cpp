@@ -150,8 +150,8 @@ std::string tensor_end_of(const std::string& issuer, const std::string& function
   }
   return "held";
 }
-constexpr const char* kTensorLoad = "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r1+3];\n";
-constexpr const char* kLoaded = "tcgen05.wait::ld.sync.aligned;\n";
+constexpr const char* kLoadsCell = "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r1+3];\n";
+constexpr const char* kCellCame = "tcgen05.wait::ld.sync.aligned;\n";
 constexpr const char* kHalves = "and.b32 %r11, %r0, 1; setp.ne.u32 %p1, %r11, 0;\n";
 // A branch on a register that has to be 3.
 constexpr const char* kIsThree = "setp.ne.u32 %p3, %r10, 3; @%p3 trap;\n";
@@ -164,13 +164,13 @@ TEST(SeldomTensor, LanesReadWhatTheyLoadedOneBehindTheOther) {
   for (const std::string& body :
        {kIsThree + by_halves, by_halves + kIsThree, by_halves + by_halves + kIsThree,
         "@%p1 add.u32 %r12, %r10, 1;\n" + std::string(kIsThree)})
-    EXPECT_EQ(tensor_end_of(std::string(kHalves) + kTensorLoad + body + kLoaded), "held") << body;
+    EXPECT_EQ(tensor_end_of(std::string(kHalves) + kLoadsCell + body + kCellCame), "held") << body;
 }
 
 // Over what a load is to bring another value may be put, which nobody has written: the load does not bring it
 // back.
 TEST(SeldomTensor, WhatReplacesALoadedValueStays) {
-  const std::string replaced = std::string(kHalves) + kTensorLoad + "@%p1 mov.u32 %r10, %r13;\n" + kLoaded;
+  const std::string replaced = std::string(kHalves) + kLoadsCell + "@%p1 mov.u32 %r10, %r13;\n" + kCellCame;
   EXPECT_EQ(tensor_end_of(replaced +
                           "@!%p1 mov.u32 %r12, %r10; @%p1 mov.u32 %r12, 3; setp.ne.u32 %p3, %r12, 3; @%p3 "
                           "trap;\n"),
@@ -218,10 +218,10 @@ TEST(SeldomTensor, AFunctionsRegistersAreNotLoaded) {
     each += "add.u32 %s, %s, " + x + ";\n";
   }
   EXPECT_EQ(
-      tensor_end_of(std::string(kTensorLoad) + "call own, ();\n" + kLoaded + kIsThree, function(all + each)),
+      tensor_end_of(std::string(kLoadsCell) + "call own, ();\n" + kCellCame + kIsThree, function(all + each)),
       "held");
   EXPECT_EQ(
-      tensor_end_of(std::string(kTensorLoad) + "call own, ();\n" + kIsThree + kLoaded, function(all + each)),
+      tensor_end_of(std::string(kLoadsCell) + "call own, ();\n" + kIsThree + kCellCame, function(all + each)),
       "held");
   // One of them was never written, the others are 1.
   for (int i = 30; i < kRegisters; ++i) {
@@ -229,7 +229,7 @@ TEST(SeldomTensor, AFunctionsRegistersAreNotLoaded) {
     for (int j = 0; j < kRegisters; ++j)
       if (j != i) ones += "mov.u32 %x" + std::to_string(j) + ", 1;\n";
     const std::string end =
-        tensor_end_of(std::string(kTensorLoad) + "call own, ();\n" + kLoaded,
+        tensor_end_of(std::string(kLoadsCell) + "call own, ();\n" + kCellCame,
                       function(ones + each + "setp.eq.u32 %p, %x" + std::to_string(i) + ", 0; @%p bra E;\n"));
     EXPECT_NE(end.find("never written"), std::string::npos) << i << end;
   }
