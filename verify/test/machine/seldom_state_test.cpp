@@ -309,6 +309,23 @@ TEST(SeldomState, TypesThatNoBytesHave) {
   }
 }
 
+// In maps as the CuTe DSL makes them for sm_100a, bit 65 set, types below 11 have the numbers that they have
+// elsewhere, and of the others the one of 4 bits alone is known.
+TEST(SeldomState, TypesOfMapsForSm100AreReplaced) {
+  for (const auto& [number, says] :
+       {std::pair{6u, ""}, {10u, ""}, {11u, "unsupported"}, {13u, ""}, {14u, "unsupported"}}) {
+    TensorMapBytes bytes = encode(box_of_bytes(16, 1, 1));
+    bytes[8] |= std::byte{2};
+    const std::string said = said_by([&, n = number] { replace(bytes, TensorMapField::elemtype, 0, n); });
+    EXPECT_EQ(said.substr(0, 11), says) << number;
+    if (!said.empty()) continue;
+    const TensorType want = number == 6    ? TensorType::f16
+                            : number == 10 ? TensorType::bf16
+                                           : TensorType::u4x16_align8b;
+    EXPECT_EQ(decode_tensor_map(bytes).type, want) << number;
+  }
+}
+
 TEST(SeldomState, AnAtomThatNoSwizzleHas) {
   TensorMap one = box_of_bytes(16, 1, 1), other = one;
   one.swizzle = TensorSwizzle::b128_atom_32b;
