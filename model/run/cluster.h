@@ -4,13 +4,13 @@
 #include <deque>
 #include <memory>
 #include <optional>
-#include <random>
 #include <utility>
 #include <vector>
 
 #include "model/machine/agent.h"
 #include "model/run/cta.h"
 #include "model/run/journal.h"
+#include "model/run/turns/random.h"
 #include "model/run/watch/last_writers.h"
 
 namespace bitwell::run {
@@ -206,7 +206,7 @@ class Cluster {
   uint64_t time_outs_ = 0;    // rounds in which waits gave up, since something changed
   uint64_t time_outs_at_ = 0;
   uint64_t reported_ = 0;  // logical time of the last progress report
-  std::mt19937_64 random_;
+  Random random_;
   std::vector<uint64_t> warp_priority_;  // by rank and warp
   std::deque<uint64_t> agent_priority_;  // as agents_
 };

@@ -19,12 +19,11 @@ constexpr uint64_t kMostDrawn = 4, kLeastDrawn = 2;
 Residents::Residents(std::vector<InFlight> launches)
     : launches_(std::move(launches)),
       results_(launches_.size()),
+      random_(launches_.front().grid.options.schedule.seed),
       late_(starts_late(launches_.front().grid.options.schedule.policy)) {
-  const Schedule& schedule = launches_.front().grid.options.schedule;
-  if (schedule.policy != Policy::random) return;
-  random_.emplace(schedule.seed);
-  few_ = kLeastDrawn + (*random_)() % (kMostDrawn - kLeastDrawn + 1);
-  late_ = launches_.size() > 1 && (*random_)() % 4 == 0;
+  if (launches_.front().grid.options.schedule.policy != Policy::random) return;
+  few_ = kLeastDrawn + random_() % (kMostDrawn - kLeastDrawn + 1);
+  late_ = launches_.size() > 1 && random_() % 4 == 0;
 }
 
 // Whether clusters of a launch may start, in what room there is.
@@ -74,7 +73,7 @@ void Residents::draw() {
     if (launch == nullptr) break;
     start(*launch);
   }
-  turn_ = clusters_.empty() ? 0 : (*random_)() % clusters_.size();
+  turn_ = clusters_.empty() ? 0 : random_() % clusters_.size();
 }
 
 // Who has waited longest: those behind the one that ran last, then one that starts, then from the first.

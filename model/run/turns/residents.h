@@ -1,13 +1,12 @@
 // The clusters that a device holds at once, as they take turns.
 #pragma once
 #include <memory>
-#include <optional>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "model/run/cluster.h"
 #include "model/run/turns/journals.h"
+#include "model/run/turns/random.h"
 
 namespace bitwell::run {
 
@@ -67,9 +66,8 @@ class Residents {
   uint32_t started_ = 0;
   Journals journals_;
   size_t turn_ = 0;  // the cluster that goes next; their number: one that starts
-  // Of the random schedule alone: many launches are shorter than it takes to make one.
-  std::optional<std::mt19937_64> random_;
-  uint64_t few_ = 0;  // clusters that it draws from
+  Random random_;
+  uint64_t few_ = 0;  // clusters that the random schedule draws from
   bool late_;         // a launch starts when the one before has ended
 };
 
