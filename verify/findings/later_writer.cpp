@@ -1,5 +1,7 @@
 #include "verify/findings/later_writer.h"
 
+#include <algorithm>
+
 #include "model/machine/failure.h"
 #include "verify/findings/act.h"
 
@@ -10,8 +12,9 @@ using machine::Access;
 using machine::AccessKind;
 using machine::Fault;
 
-// Accesses of the run behind that read: a write that comes later than so many is not looked for.
-constexpr uint64_t kMostLooked = uint64_t{1} << 22;
+// Accesses of the run behind that read, and warp instructions of a CTA: a write that comes later than so many
+// is not looked for. What nobody wrote may make a loop endless.
+constexpr uint64_t kMostLooked = uint64_t{1} << 22, kMostSteps = uint64_t{1} << 22;
 
 bool in_shared_memory(const Fault::Access& a) { return a.space.starts_with("shared"); }
 
@@ -65,6 +68,7 @@ std::optional<LaterWriter> later_writer(const Fault& fault, const Rerun& rerun) 
     rerun([&](run::Options& options) {
       options.checked = false;
       options.threads = 1;
+      options.step_limit = std::min(options.step_limit, kMostSteps);
       options.observers.push_back(observer);
     });
   } catch (const Looked&) {

@@ -46,7 +46,7 @@ inline constexpr std::array kTables{
           .keys = kToleranceKeys},
     Table{.of = Of::product,
           .name = "product",
-          .about = "Beside \"expected\": the output is alpha * A * B, and what depends on neither.",
+          .about = "Beside \"expected\": the output is alpha * A * B, plus what depends on neither A nor B.",
           .keys = kProductKeys},
     Table{.of = Of::scalar,
           .name = "a number",

@@ -53,6 +53,10 @@ const ReadTooEarly kReadTooEarly[] = {
      "; an operation of PTX line L, which warp 0 issues, writes there later: nothing made this read "
      "wait "
      "for it"},
+    {"nobody, and what was read makes a loop endless",
+     "ld.shared.u32 %v, [%s];\nst.global.u32 [%o], %v;\nLOOP:\nadd.u32 %x, %x, 1;\nsetp.eq.u32 %p, %v, 0;\n"
+     "@%p bra LOOP;\n",
+     32, 1, 1, ""},
     {"nobody", "ld.shared.u32 %v, [%s];\nst.global.u32 [%o], %v;\n", 32, 1, 1, ""},
 };
 
