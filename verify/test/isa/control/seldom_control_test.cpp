@@ -36,34 +36,43 @@ TEST(SeldomControl, APartOfAGuardedCollectiveWaits) {
   }
 }
 
+// Two clusters of two CTAs; %r0: the rank; %a0: `out`.
+test::Left asked_by_two(const std::string& start, const std::string& body, uint64_t bytes) {
+  return test::Kernel{.target = "sm_100a",
+                      .parameters = ".param .u64 out",
+                      .registers = ".reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %a<2>; .reg .b128 %q;",
+                      .shared = ".shared .align 16 .b8 response[16]; .shared .align 8 .b8 bar[8];",
+                      .start = "ld.param.u64 %a0, [out]; mov.u32 %r0, %cluster_ctarank;\n" + start,
+                      .body = body,
+                      .finish = "barrier.cluster.arrive; barrier.cluster.wait;",
+                      .shape = {.grid = {4, 1, 1}, .block = {1, 1, 1}, .cluster = {2, 1, 1}},
+                      .buffers = {test::output(bytes)}}
+      .run();
+}
+
+const char* const kExpects =
+    "mbarrier.init.shared::cta.b64 [bar], 1; fence.mbarrier_init.release.cluster;\n"
+    "mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 16;\n";
+// Whether it was cancelled, and the first CTA's x, at %a0.
+const char* const kAnswered =
+    "wait: mbarrier.try_wait.parity.shared::cta.b64 %p0, [bar], 0; @!%p0 bra wait;\n"
+    "ld.shared.b128 %q, [response];\n"
+    "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p0, %q; selp.u32 %r2, 1, 0, %p0;\n"
+    "clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 %r3, %q;\n"
+    "st.global.v2.u32 [%a0], {%r2, %r3};\n";
+
 // A CTA of a cluster of two asks for itself: the other has no mbarrier there, and gets no response.
 TEST(SeldomControl, ARequestOfOneCtaIsItsOwn) {
-  for (const char* asks : {"0", "1"}) {
-    const test::Kernel k{
-        .target = "sm_100a",
-        .parameters = ".param .u64 out",
-        .registers = ".reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %a<2>; .reg .b128 %q;",
-        .shared = ".shared .align 16 .b8 response[16]; .shared .align 8 .b8 bar[8];",
-        .start =
-            "ld.param.u64 %a0, [out]; mov.u32 %r0, %cluster_ctarank; mov.u32 %r1, 0;\n"
-            "setp.ne.u32 %p1, %r0, " +
-            std::string(asks) + ";\n@%p1 bra other;",
-        .body =
-            "mbarrier.init.shared::cta.b64 [bar], 1; fence.mbarrier_init.release.cluster;\n"
-            "mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 16;\n"
+  for (const std::string asks : {"0", "1"}) {
+    const test::Left left = asked_by_two(
+        "mov.u32 %r1, 0; setp.ne.u32 %p1, %r0, " + asks + ";\n@%p1 bra other;",
+        std::string(kExpects) +
             "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [response], "
-            "[bar];\n"
-            "wait: mbarrier.try_wait.parity.shared::cta.b64 %p0, [bar], 0; @!%p0 bra wait;\n"
-            "ld.shared.b128 %q, [response];\n"
-            "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p0, %q; selp.u32 %r2, 1, 0, %p0;\n"
-            "clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 %r3, %q;\n"
-            "st.global.v2.u32 [%a0], {%r2, %r3};\nbra meet;\n"
-            "other: st.shared.u32 [response], 77; ld.shared.u32 %r1, [response]; st.global.u32 [%a0+8], "
-            "%r1;\n"
-            "meet: barrier.cluster.arrive; barrier.cluster.wait;",
-        .shape = {.grid = {4, 1, 1}, .block = {1, 1, 1}, .cluster = {2, 1, 1}},
-        .buffers = {test::output(12)}};
-    const test::Left left = k.run();
+            "[bar];\n" +
+            kAnswered +
+            "bra meet;\nother: st.shared.u32 [response], 77; ld.shared.u32 %r1, [response];\n"
+            "st.global.u32 [%a0+8], %r1;\nmeet: mov.u32 %r1, 0;",
+        12);
     EXPECT_EQ(left.end(), "held") << asks;
     EXPECT_EQ(left.all<uint32_t>(0), (std::vector<uint32_t>{1, 2, 77})) << asks;
   }
@@ -71,30 +80,15 @@ TEST(SeldomControl, ARequestOfOneCtaIsItsOwn) {
 
 // Both CTAs get what one of them asked for, whichever it is.
 TEST(SeldomControl, ARequestForAllReachesBothFromEither) {
-  for (const char* asks : {"0", "1"}) {
-    const test::Kernel k{
-        .target = "sm_100a",
-        .parameters = ".param .u64 out",
-        .registers = ".reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %a<2>; .reg .b128 %q;",
-        .shared = ".shared .align 16 .b8 response[16]; .shared .align 8 .b8 bar[8];",
-        .start =
-            "ld.param.u64 %a0, [out]; mov.u32 %r0, %cluster_ctarank; mul.wide.u32 %a1, %r0, 8; add.u64 %a0, "
-            "%a0, %a1;\nsetp.eq.u32 %p1, %r0, " +
-            std::string(asks) + ";",
-        .body =
-            "mbarrier.init.shared::cta.b64 [bar], 1; fence.mbarrier_init.release.cluster;\n"
-            "mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 16;\n"
-            "barrier.cluster.arrive; barrier.cluster.wait;\n"
-            "@%p1 clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes"
-            ".multicast::cluster::all.b128 [response], [bar];\n"
-            "wait: mbarrier.try_wait.parity.shared::cta.b64 %p0, [bar], 0; @!%p0 bra wait;\n"
-            "ld.shared.b128 %q, [response];\n"
-            "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p0, %q; selp.u32 %r2, 1, 0, %p0;\n"
-            "clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 %r3, %q;\n"
-            "st.global.v2.u32 [%a0], {%r2, %r3};\nbarrier.cluster.arrive; barrier.cluster.wait;",
-        .shape = {.grid = {4, 1, 1}, .block = {1, 1, 1}, .cluster = {2, 1, 1}},
-        .buffers = {test::output(16)}};
-    const test::Left left = k.run();
+  for (const std::string asks : {"0", "1"}) {
+    const test::Left left =
+        asked_by_two("mul.wide.u32 %a1, %r0, 8; add.u64 %a0, %a0, %a1;\nsetp.eq.u32 %p1, %r0, " + asks + ";",
+                     std::string(kExpects) +
+                         "barrier.cluster.arrive; barrier.cluster.wait;\n"
+                         "@%p1 clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes"
+                         ".multicast::cluster::all.b128 [response], [bar];\n" +
+                         kAnswered,
+                     16);
     EXPECT_EQ(left.end(), "held") << asks;
     EXPECT_EQ(left.all<uint32_t>(0), (std::vector<uint32_t>{1, 2, 1, 2})) << asks;
   }
