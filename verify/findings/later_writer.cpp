@@ -20,15 +20,6 @@ bool in_shared_memory(const Fault::Access& a) { return a.space.starts_with("shar
 
 struct Looked {};  // enough was seen
 
-uint32_t linear(const std::array<uint32_t, 3>& thread, const run::Shape& shape) {
-  return thread[0] + shape.block[0] * (thread[1] + shape.block[1] * thread[2]);
-}
-
-std::string thread_text(uint32_t linear, const run::Shape& shape) {
-  const auto& b = shape.block;
-  return "thread " + machine::triple({linear % b[0], linear / b[0] % b[1], linear / b[0] / b[1]});
-}
-
 }  // namespace
 
 bool has_later_writer(const Fault& fault) {
@@ -79,17 +70,18 @@ std::optional<LaterWriter> later_writer(const Fault& fault, const Rerun& rerun) 
 
 std::string describe(const LaterWriter& writer, const Fault& fault, const isa::Program& program,
                      const run::Shape& shape) {
-  const uint32_t reader = linear(fault.place.thread, shape);
+  const auto block = run::full_shape(program, shape).block;
+  const auto& t = fault.place.thread;
+  const uint32_t reader = t[0] + block[0] * (t[1] + block[1] * t[2]);
   const bool one_cta = writer.cta == fault.place.cta;
   const bool one_warp = one_cta && static_cast<uint32_t>(writer.warp) == reader / 32;
   const bool itself = one_warp && static_cast<uint32_t>(writer.lane) == reader % 32;
   const std::string line = place_of(writer.ptx_line, program);
   std::string who = "this thread";
-  if (!itself && writer.lane >= 0)
-    who = thread_text(static_cast<uint32_t>(writer.warp * 32 + writer.lane), shape) +
+  if (!itself)
+    who = (writer.lane >= 0 ? thread_of(writer.warp, writer.lane, block)
+                            : "warp " + std::to_string(writer.warp)) +
           (one_cta ? "" : " of CTA " + machine::triple(writer.cta));
-  else if (!itself)
-    who = "warp " + std::to_string(writer.warp) + (one_cta ? "" : " of CTA " + machine::triple(writer.cta));
   std::string out = writer.operation
                         ? "; an operation of " + line + ", which " + who + " issues, writes there later"
                         : "; " + who + " writes there later, by " + line;

@@ -78,9 +78,7 @@ std::string describe(const hazard::Party& p, const Launched& launch, bool module
   if (p.warp < 0) return out + "a thread that issued it";
   out += "CTA " + triple(p.cta) + ", warp " + std::to_string(p.warp);
   if (p.lane < 0) return out;
-  const auto b = run::full_shape(program, launch.shape).block;
-  const auto linear = static_cast<uint32_t>(p.warp * machine::kLanes + p.lane);
-  return out + ", thread " + triple({linear % b[0], linear / b[0] % b[1], linear / (b[0] * b[1])});
+  return out + ", " + thread_of(p.warp, p.lane, run::full_shape(program, launch.shape).block);
 }
 
 // "; likewise in launches 3 and 4": those behind the one that is described.
@@ -111,6 +109,12 @@ std::string name_of(const Launched& launch) {
   return "launch " + std::to_string(launch.number) +
          (launch.of == 0 ? "" : " of " + std::to_string(launch.of)) + ", '" + run::readable(launch.entry()) +
          "'";
+}
+
+std::string thread_of(int warp, int lane, const std::array<uint32_t, 3>& block) {
+  const auto linear = static_cast<uint32_t>(warp * machine::kLanes + lane);
+  return "thread " +
+         triple({linear % block[0], linear / block[0] % block[1], linear / (block[0] * block[1])});
 }
 
 std::string describe(const hazard::Finding& f, const isa::Program& program, const run::Shape& shape) {

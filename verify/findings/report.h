@@ -39,6 +39,9 @@ const isa::Line* line_of(int ptx, const isa::Program& program);
 // "PTX line 56 (copy.cuh:6, from gemm.cu:10)".
 std::string place_of(int ptx, const isa::Program& program);
 
+// "thread (127,0,0)", of a CTA of that block.
+std::string thread_of(int warp, int lane, const std::array<uint32_t, 3>& block);
+
 // A checker for a launch of the program; `once` as the checker takes it.
 hazard::Checker checker_of(const isa::Program& program, const run::Shape& shape, bool once = false);
 

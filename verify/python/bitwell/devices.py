@@ -19,6 +19,10 @@ class Device:
     bus: int  # bits
 
     @property
+    def shared_of_processor(self):  # the system keeps 1024 bytes of each CTA's
+        return self.shared + 1024
+
+    @property
     def capability(self):
         return divmod(self.sm, 10)
 

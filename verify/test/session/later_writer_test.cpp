@@ -14,6 +14,7 @@ struct ReadTooEarly {
   std::string body;  // %t: thread; %c: CTA; %s, %o: byte 4 * %t of 's' and of 'out'; 's' stands at %b
   uint32_t threads, ctas, cluster;
   std::string expected;  // behind "was ever written", L: the line that has "st.", or nothing
+  const char* directives = "";
 };
 
 const std::string kOther = "sub.u32 %x, %e, %s;\nld.shared.u32 %v, [%x];\n";
@@ -22,6 +23,11 @@ const ReadTooEarly kReadTooEarly[] = {
     {"another warp", "st.shared.u32 [%s], %t;\n" + kOther + "st.global.u32 [%o], %v;\n", 64, 1, 1,
      "; thread (63,0,0) writes there later, by PTX line L: nothing made this read wait for it, as a "
      "__syncthreads (bar.sync) between the two would"},
+    {"another warp, of a block that the entry says",
+     "st.shared.u32 [%s], %t;\n" + kOther + "st.global.u32 [%o], %v;\n", 64, 1, 1,
+     "; thread (63,0,0) writes there later, by PTX line L: nothing made this read wait for it, as a "
+     "__syncthreads (bar.sync) between the two would",
+     ".reqntid 64 .reqnctapercluster 1 .blocksareclusters"},
     {"another warp, another CTA writes the same place of its own",
      "setp.eq.u32 %p, %c, 0;\n@%p bra READ;\nst.shared.u32 [%s], %t;\nREAD:\n" + kOther +
          "st.global.u32 [%o], %v;\n",
@@ -63,7 +69,9 @@ const ReadTooEarly kReadTooEarly[] = {
 std::string early_text(const ReadTooEarly& c) {
   return ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u64 "
          "mid, "
-         ".param .u64 from)\n{\n.shared .align 128 .b8 s[256];\n.shared .align 8 .b64 bar;\n"
+         ".param .u64 from) " +
+         std::string(c.directives) +
+         "\n{\n.shared .align 128 .b8 s[256];\n.shared .align 8 .b64 bar;\n"
          ".reg .pred %p;\n.reg .b32 %t, %c, %s, %b, %e, %x, %v;\n.reg .b64 %o, %m, %f, %w;\n"
          "mov.u32 %t, %tid.x;\nmov.u32 %c, %ctaid.x;\nmov.u32 %b, s;\nshl.b32 %s, %t, 2;\nadd.u32 %s, %s, "
          "%b;\n"
@@ -87,7 +95,7 @@ TEST(LaterWriter, IsNamedBehindTheFault) {
     launch.ptx = "k.ptx";
     launch.module = std::make_shared<const isa::Module>(text, launch.ptx);
     launch.entry = "k";
-    launch.shape.block = {c.threads, 1, 1};
+    if (*c.directives == 0) launch.shape.block = {c.threads, 1, 1};
     launch.shape.grid = {c.ctas, 1, 1};
     launch.shape.cluster = {c.cluster, 1, 1};
     launch.add_buffer({"out", std::vector<std::byte>(256), false, false, true});

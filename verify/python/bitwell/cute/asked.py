@@ -36,7 +36,7 @@ def change(changed) -> None:
     def attribute(before, attribute, device_id=0):
         if attribute.name != "CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR":  # which the DSL asks for by itself
             raise _native.Unsupported(f"{attribute.name}, asked for by the DSL's get_device_attribute")
-        return runtime.device_now().shared + 1024  # what the system keeps of a CTA's
+        return runtime.device_now().shared_of_processor
 
     def once(before, callable, *, kernel_arguments=None, workspace_generator=None, **_):
         """A benchmark: the function runs once, for what it does; its time is not known here."""

@@ -17,7 +17,7 @@ def properties_of(device):
     return types.SimpleNamespace(
         name=device.name, major=major, minor=minor, multi_processor_count=device.processors, total_memory=device.memory, warp_size=32,
         max_threads_per_multi_processor=device.threads, max_threads_per_block=1024, regs_per_multiprocessor=65536, L2_cache_size=device.l2,
-        shared_memory_per_block=48 << 10, shared_memory_per_block_optin=device.shared, shared_memory_per_multiprocessor=device.shared + 1024,
+        shared_memory_per_block=48 << 10, shared_memory_per_block_optin=device.shared, shared_memory_per_multiprocessor=device.shared_of_processor,
         is_integrated=0, is_multi_gpu_board=0, clock_rate=1000 * device.clock, memory_clock_rate=1000 * device.memory_clock,
         memory_bus_width=device.bus, gcnArchName="", uuid="00000000-0000-0000-0000-000000000000", pci_bus_id=1, pci_device_id=0, pci_domain_id=0)
 
