@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The CuTe DSL's examples for Blackwell, with small problems, under `bitwell capture`.
 
-    CUTE_DSL_ARCH=sm_100a bitwell capture --arch sm_100 --only kernel_cutlass python cute_programs.py EXAMPLES NAME
+    CUTE_DSL_ARCH=sm_100a bitwell capture --arch sm_100 --only kernel_cutlass python cute_programs.py EXAMPLES NAME [TIMES]
 
-EXAMPLES is examples/python/CuTeDSL of a CUTLASS checkout, NAME one of PROGRAMS below. Needs nvidia-cutlass-dsl and NumPy,
+EXAMPLES is examples/python/CuTeDSL of a CUTLASS checkout, NAME one of PROGRAMS below; m, n and k are TIMES as long. Needs nvidia-cutlass-dsl and NumPy,
 no torch: the tensors are managed memory, which the host and the kernels have at the same address.
 """
 import ctypes
@@ -27,6 +27,7 @@ from cutlass.cute.runtime import from_dlpack, make_ptr
 
 runtime = ctypes.CDLL("libcudart.so.13")
 KERNELS = pathlib.Path(sys.argv[1]) / "cute/blackwell/kernel"
+TIMES = int(sys.argv[3]) if len(sys.argv) > 3 else 1
 OPTIONS = "--gpu-arch sm_100a --generate-line-info"  # line information keeps the PTX in the machine code
 STREAM = cuda.CUstream(0)
 random = np.random.default_rng(1)
@@ -67,7 +68,7 @@ def verdict(have, want):
 
 
 def dense(module, kernel, *more, clusters=()):
-    m, n, k = 256, 256, 128
+    m, n, k = 256 * TIMES, 256 * TIMES, 128 * TIMES
     a, b, c = whole_numbers((m, k)), whole_numbers((n, k)), managed((m, n), np.float16)
     gemm = getattr(example("dense_gemm", module), kernel)(cutlass.Float32, *more)
     tensors = [batch_of_one(x) for x in (a, b, c)]
@@ -82,7 +83,7 @@ E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6],
 
 def nvfp4(tile, cluster):
     """Scales are 1: what is to be seen here is the pipeline."""
-    m, n, k = 256, 256, 256
+    m, n, k = 256 * TIMES, 256 * TIMES, 256 * TIMES
     a, b = managed((m, k // 2), np.uint8), managed((n, k // 2), np.uint8)
     a[...], b[...] = random.integers(0, 256, a.shape), random.integers(0, 256, b.shape)
     scales = [managed((rows * k // 16,), np.uint8) for rows in (m, n)]
@@ -106,7 +107,7 @@ def nvfp4(tile, cluster):
 
 
 def grouped(update):
-    shapes = ((128, 128, 64, 1), (256, 128, 128, 1))
+    shapes = [(TIMES * m, TIMES * n, TIMES * k, 1) for m, n, k in ((128, 128, 64), (256, 128, 128))]
     module = example("grouped_gemm", "grouped_gemm")
     gemm = module.GroupedGemmKernel(cutlass.Float32, False, (128, 128), (1, 1), getattr(module.utils.TensorMapUpdateMode, update))
     groups = [(whole_numbers((m, k)), whole_numbers((n, k)), managed((m, n), np.float16)) for m, n, k, _ in shapes]

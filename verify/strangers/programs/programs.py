@@ -4,7 +4,7 @@
     programs.py --work DIR --cutlass CHECKOUT [--deepgemm CHECKOUT] [--python PYTHON] [--only PATTERN]... [--build | --judge]
     programs.py --work DIR --built PROJECT=CHECKOUT ... [--only PATTERN]...
     programs.py --work DIR --tilelang PYTHON
-    programs.py ... --against BITWELL           # another version's: speed, each of the two in turn, into speed.csv
+    programs.py ... --large                     # no rows: launches of larger problems in DIR/large, which speeds.py runs by two versions
 
 A checkout is a git repository, bare or not. What was built in DIR is not built again: each takes nvcc minutes. The
 programs of programs_built.py are built by whoever has the checkout, which only tells their commit; they run where
@@ -32,9 +32,7 @@ FIELDS = ("program", "commit", "kernel", "own check", "default", "races", "sched
 FOLDERS = {"cutlass": ("include", "tools/util/include", "examples"), "deepgemm": ("deep_gemm/include",)}  # the DSL's are CUTLASS's
 MODES = {"default": (), "races": ("--races",), "schedules 16": ("--schedules", "16")}
 LIMIT = 600  # seconds of one run
-SPEED = ("program", "kernel", "M lane instructions/s", "of the other version", "ratio")
-LARGER = 4  # times the problem's m, n and k, where speed is asked for
-TURNS = 3
+LARGER = 4  # times the problem's m, n and k, with --large
 
 
 def git(checkout, *words):
@@ -148,7 +146,8 @@ def command_of(program, work, python, large=False):
     if program.project != "cute":
         return [str(binary(program, work)), *map(larger if large else str, program.arguments)], os.environ
     examples = work / "cutlass/examples/python/CuTeDSL"
-    return [str(python), str(HERE / "cute_programs.py"), str(examples), program.source], dict(os.environ, CUTE_DSL_ARCH="sm_100a")
+    command = [str(python), str(HERE / "cute_programs.py"), str(examples), program.source, *([str(LARGER)] if large else [])]
+    return command, dict(os.environ, CUTE_DSL_ARCH="sm_100a")
 
 
 def captured(program, work, bitwell, python, large=False):
@@ -175,25 +174,6 @@ def captured(program, work, bitwell, python, large=False):
     return list(first.values()), own
 
 
-def speed(bitwell, launch):
-    """10^6 instructions of one thread a second, or 0 where that version does not run the launch."""
-    ran = subprocess.run([bitwell, "run", str(launch), "--json"], capture_output=True, text=True, timeout=LIMIT)
-    report = json.loads(ran.stdout) if ran.stdout.startswith("{") else {}
-    return report["lane_instructions"] / report["seconds"] / 1e6 if report.get("seconds") else 0
-
-
-def compare(program, work, bitwell, other, python):
-    """Rows of SPEED: the best of some runs of each version, which take turns."""
-    rows = []
-    for launch in captured(program, work, bitwell, python, large=True)[0]:
-        path = pathlib.Path(launch["folder"]) / "launch.json"
-        ours, theirs = (max(several) for several in zip(*((speed(bitwell, path), speed(other, path)) for _ in range(TURNS))))
-        rows.append(dict(zip(SPEED, (program.name, short(launch["kernel"]), f"{ours:.0f}", f"{theirs:.0f}" if theirs else "",
-                                     f"{ours / theirs:.2f}" if theirs else ""))))
-        print(" | ".join(rows[-1].values()), flush=True)
-    return rows
-
-
 def run(program, commit, work, bitwell, python):
     rows = []
     launches, own = captured(program, work, bitwell, python)
@@ -210,15 +190,15 @@ def run(program, commit, work, bitwell, python):
     return rows
 
 
-def write(rows, name="programs.csv", fields=FIELDS):
-    path = HERE / name
+def write(rows):
+    path = HERE / "programs.csv"
     kept = list(csv.DictReader(path.open())) if path.exists() else []
     new = {r["program"] for r in rows}
     order = {p.name: i for i, p in enumerate(PROGRAMS + PROGRAMS_BUILT)}
     all_rows = [r for r in kept if r["program"] not in new] + rows
     all_rows.sort(key=lambda r: order.get(r["program"], len(order)))
     with path.open("w", newline="") as f:
-        out = csv.DictWriter(f, fields, lineterminator="\n")
+        out = csv.DictWriter(f, FIELDS, lineterminator="\n")
         out.writeheader()
         out.writerows(all_rows)
 
@@ -232,7 +212,7 @@ def main():
     parser.add_argument("--python", type=pathlib.Path, help="with nvidia-cutlass-dsl and NumPy")
     parser.add_argument("--tilelang", type=pathlib.Path, metavar="PYTHON", help="with tilelang and torch")
     parser.add_argument("--bitwell", default=str(HERE.parents[2] / "build/release/bin/bitwell"))
-    parser.add_argument("--against", help="another version's bitwell")
+    parser.add_argument("--large", action="store_true", help="capture larger problems in DIR/large, for speeds.py, and no more")
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--build", action="store_true", help="build and no more")
     parser.add_argument("--judge", action="store_true", help="what was built before, and no more")
@@ -255,8 +235,8 @@ def main():
             built = binary(program, given.work) if given.judge else build(program, given.work)
             if built is None or not built.exists() or given.build:
                 continue
-        if given.against:
-            write(compare(program, given.work, given.bitwell, given.against, python), "speed.csv", SPEED)
+        if given.large:
+            print(f"{program.name}: {len(captured(program, given.work, given.bitwell, python, large=True)[0])} launches", flush=True)
             continue
         write(run(program, commits[program.project], given.work, given.bitwell, python))
     return 0
