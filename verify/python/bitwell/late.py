@@ -23,7 +23,7 @@ class Finder(importlib.abc.MetaPathFinder):
 
 
 class Loader(importlib.abc.Loader):
-    """Another's, and afterwards the function."""
+    """Another's, and afterwards the functions."""
 
     def __init__(self, loader, then):
         self.loader, self.then = loader, then
@@ -34,7 +34,8 @@ class Loader(importlib.abc.Loader):
     def exec_module(self, module):
         module.__spec__.loader = module.__loader__ = self.loader
         self.loader.exec_module(module)
-        self.then()
+        for function in self.then:
+            function()
 
 
 _finder = Finder()
@@ -47,4 +48,4 @@ def after(module, function):
         return
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
-    _finder.then[module] = function
+    _finder.then.setdefault(module, []).append(function)

@@ -2,6 +2,7 @@
 
 Triton's own launcher class does its work: arguments, scratch, tensor maps. What it calls of a driver library is here.
 """
+import functools
 import pathlib
 import re
 import struct
@@ -23,7 +24,8 @@ class Utils:
     """What Triton has compiled from C, for a driver library."""
 
     def __init__(self):
-        self.fill_tma_descriptor_tiled, self.fill_tma_descriptor_im2col = tensor_map.tiled, tensor_map.im2col
+        self.fill_tma_descriptor = self.fill_tma_descriptor_tiled = tensor_map.tiled
+        self.fill_tma_descriptor_im2col = tensor_map.im2col
         self.loaded = [None]  # by handle: PTX and the entry's name
         self.files = None
         self.dry = False  # while the autotuner asks whether a configuration compiles
@@ -63,11 +65,21 @@ class Utils:
     def launch(self, x, y, z, stream, function, cooperative, dependent, metadata, launch_metadata, entered, left, global_scratch,
                profile_scratch, annotations, signature, arguments):
         __tracebackhide__ = True
+        self.launch_flat(x, y, z, function, cooperative, dependent, metadata, launch_metadata, entered, left,
+                         [*zip(signature, flattened(arguments, annotations), strict=True), ("*i8", global_scratch), ("*i8", profile_scratch)])
+
+    def launch_3_6(self, signature, x, y, z, stream, function, cooperative, dependent, global_scratch, profile_scratch, metadata,
+                   launch_metadata, entered, left, *arguments):
+        """As the launchers are called that Triton 3.6 makes in C for each signature."""
+        __tracebackhide__ = True
+        self.launch_flat(x, y, z, function, cooperative, dependent, metadata, launch_metadata, entered, left,
+                         [*typed(signature, arguments), ("*i8", global_scratch), ("*i8", profile_scratch)])
+
+    def launch_flat(self, x, y, z, function, cooperative, dependent, metadata, launch_metadata, entered, left, arguments):
+        __tracebackhide__ = True
         ptx, entry, threads = self.loaded[function]
         warps, ctas, shared = metadata
-        flat = list(flattened(arguments, annotations))
-        packed = [self.packed(i, type, value) for i, (type, value) in
-                  enumerate([*zip(signature, flat, strict=True), ("*i8", global_scratch), ("*i8", profile_scratch)])]
+        packed = [self.packed(i, type, value) for i, (type, value) in enumerate(arguments)]
         if self.dry or x * y * z == 0:
             return
         cluster = (ctas, 1, 1) if ctas > 1 else None
@@ -85,7 +97,7 @@ class Utils:
         if log is None:
             run()
         else:
-            log.call(lambda kept=(run, flat, global_scratch, profile_scratch): kept[0]())
+            log.call(lambda kept=(run, arguments): kept[0]())
         hooked(left, launch_metadata)
 
     def packed(self, number, type, value):
@@ -133,6 +145,38 @@ def flattened(arguments, annotations):
             yield from flattened(value, annotation)
 
 
+def typed(signature, values):
+    """Of arguments as Triton 3.6 passes them: those of the kernel, with their types."""
+    for type, value in zip(signature, values, strict=True):
+        if isinstance(type, tuple):
+            yield from typed(type, value)
+        elif type != "constexpr":
+            yield type, value
+
+
+def expanded(signature, maps):
+    """What Triton 3.6 passes for each type of a signature: a tensor descriptor is a map, or what one is made of, and its extents."""
+    maps = iter(maps or ())
+    for type in signature:
+        if not (isinstance(type, str) and type.startswith("tensordesc")):
+            yield type
+            continue
+        element, shape = re.match(r"tensordesc<([^\[>]*)\[([^\]]*)\]", type).groups()
+        rank = shape.count(",") + 1
+        if next(maps, None) is None:
+            yield from ["*" + element, *2 * rank * ["i64"], "i1"]
+        else:
+            yield "nvTmaDesc"
+        yield from [*rank * ["i32"], *rank * ["i64"]]
+
+
+class Compiled:
+    """In the place of what Triton 3.6 compiles from C: a launcher, in a module."""
+
+    def __init__(self, launch):
+        self.launch = launch
+
+
 class Driver(nvidia.CudaDriver):
     def __init__(self):
         # Triton's own marks of what an argument is become plain ones.
@@ -140,6 +184,12 @@ class Driver(nvidia.CudaDriver):
         nvidia.PyKernelArg = lambda nested_tuple, type: nested_tuple if type == "tuple" else type
         self.utils = Utils()
         self.launcher_cls = nvidia.CudaLauncher
+        if hasattr(nvidia, "make_launcher"):  # up to 3.6
+            if getattr(nvidia, "_BASE_ARGS_FORMAT", "") != "iiiKKppOOOOOO":
+                raise RuntimeError(f"bitwell: this is Triton {triton.__version__}, whose launches are made in another way than those of 3.6 and newer")
+            nvidia.library_dirs = lambda: []  # where there is no driver
+            nvidia.make_launcher = lambda constants, signature, maps: tuple(expanded(signature.values(), maps))
+            nvidia.compile_module_from_src = lambda src, **_: Compiled(functools.partial(self.utils.launch_3_6, src))
         self.get_current_stream = lambda device=0: 0
         self.get_current_device = lambda: 0
         self.set_current_device = lambda device: None

@@ -159,3 +159,28 @@ def test_a_programmatic_launch_goes_on_beside_the_one_before(bitwell, dependent,
     with pytest.raises(package.RaceError):
         launch()
     bitwell.launched[-1].must_hold = False
+
+
+def test_arguments_as_triton_3_6_passes_them():
+    from bitwell.triton.driver import expanded, typed
+
+    signature = ["*fp32", "tensordesc<fp16[64, 32],shared>", ("i32", ("fp32", "constexpr")), "constexpr"]
+    extents = 2 * ["i32"] + 2 * ["i64"]
+    assert list(expanded(signature, [{"swizzle": 3}])) == ["*fp32", "nvTmaDesc", *extents, *signature[2:]]
+    made = list(expanded(signature, None))
+    assert made == ["*fp32", "*fp16", *4 * ["i64"], "i1", *extents, *signature[2:]]
+    values = [*range(11), (11, (12.0, "left out")), "left out"]
+    assert list(typed(made, values)) == [*zip(made, range(11)), ("i32", 11), ("fp32", 12.0)]
+
+
+def test_two_may_wait_for_a_module(tmp_path, monkeypatch):
+    from bitwell import late
+
+    (tmp_path / "waited_for.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    told = []
+    late.after("waited_for", lambda: told.append(1))
+    late.after("waited_for", lambda: told.append(2))
+    import waited_for
+
+    assert waited_for and told == [1, 2]
