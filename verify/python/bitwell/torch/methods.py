@@ -81,13 +81,17 @@ def patched_to(raw):
     return to
 
 
+class Attribute(property):
+    __objclass__ = None  # torch 2.11's compiler asks each of a tensor's attributes for it
+
+
 def patch_tensor():
     T, raw = torch.Tensor, {n: getattr(torch.Tensor, n) for n in ("to", "cuda", "cpu", "numpy", "grad", "get_device", "__array__", "pin_memory",
                                                                   "is_pinned", "__repr__", "__deepcopy__")}
     device = torch._C.TensorBase.device.__get__
-    T.device = property(lambda self: CUDA if memory.on_gpu(self) else device(self))
-    T.is_cuda = property(lambda self: self.device.type == "cuda")
-    T.is_cpu = property(lambda self: self.device.type == "cpu")
+    T.device = Attribute(lambda self: CUDA if memory.on_gpu(self) else device(self))
+    T.is_cuda = Attribute(lambda self: self.device.type == "cuda")
+    T.is_cpu = Attribute(lambda self: self.device.type == "cpu")
     T.get_device = lambda self: 0 if memory.on_gpu(self) else raw["get_device"](self)
     T.to = patched_to(raw["to"])
 
@@ -136,7 +140,7 @@ def patch_tensor():
 
     T.__deepcopy__ = copied
     T.cuda, T.cpu, T.numpy, T.__array__ = cuda, cpu, numpy, array
-    T.grad = property(grad, torch._C.TensorBase.grad.__set__, torch._C.TensorBase.grad.__delete__)
+    T.grad = Attribute(grad, torch._C.TensorBase.grad.__set__, torch._C.TensorBase.grad.__delete__)
     T.pin_memory, T.is_pinned, T.__repr__ = pin_memory, is_pinned, shown
     T.record_stream = lambda self, stream: None
 
