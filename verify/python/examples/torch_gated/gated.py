@@ -1,4 +1,6 @@
-"""An operation of a model with its gradient, each a kernel in Triton: silu(x) * gate, and the sum of each column of its gradient."""
+"""An operation of a model with its gradient, each a kernel in Triton: silu(x) * gate, and the sum of each column of its gradient.
+
+Sums are made in the order of the rows, not by atomics, whose order a GPU does not promise: the same bits each time."""
 import torch
 import triton
 import triton.language as tl
@@ -13,17 +15,21 @@ def forward_kernel(x, gate, y, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def backward_kernel(x, gate, gradient, dx, dgate, sums, columns, BLOCK: tl.constexpr):
-    row, at = tl.program_id(0), tl.arange(0, BLOCK)
+def backward_kernel(x, gate, gradient, dx, dgate, sums, rows, columns, BLOCK: tl.constexpr):
+    """Of BLOCK columns; their sums are added to `sums`."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = at < columns
-    where = row * columns + at
-    a = tl.load(x + where, mask=inside)
-    g = tl.load(gradient + where, mask=inside)
-    s = tl.sigmoid(a)
-    d = g * tl.load(gate + where, mask=inside) * s * (1 + a * (1 - s))
-    tl.store(dx + where, d, mask=inside)
-    tl.store(dgate + where, g * a * s, mask=inside)
-    tl.atomic_add(sums + at, d, mask=inside)
+    total = tl.load(sums + at, mask=inside)
+    for row in range(rows):
+        where = row * columns + at
+        a = tl.load(x + where, mask=inside)
+        g = tl.load(gradient + where, mask=inside)
+        s = tl.sigmoid(a)
+        d = g * tl.load(gate + where, mask=inside) * s * (1 + a * (1 - s))
+        tl.store(dx + where, d, mask=inside)
+        tl.store(dgate + where, g * a * s, mask=inside)
+        total += d
+    tl.store(sums + at, total, mask=inside)
 
 
 class Gated(torch.autograd.Function):
@@ -44,5 +50,5 @@ class Gated(torch.autograd.Function):
         rows, columns = biased.shape
         dx, dgate = torch.empty_like(biased), torch.empty_like(gate)
         sums = torch.zeros(columns, device=biased.device)
-        backward_kernel[(rows,)](biased, gate, gradient.contiguous(), dx, dgate, sums, columns, BLOCK=triton.next_power_of_2(columns))
+        backward_kernel[(triton.cdiv(columns, 32),)](biased, gate, gradient.contiguous(), dx, dgate, sums, rows, columns, BLOCK=32)
         return dx, sums, dgate
