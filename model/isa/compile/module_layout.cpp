@@ -17,8 +17,8 @@ namespace {
 using machine::InputError;
 
 // PTX versions by major number and last minor one; earlier ones know none of these targets.
-constexpr std::pair<int, int> kLastMinor[] = {{6, 5}, {7, 8}, {8, 8}, {9, 4}};
-constexpr int kNewestVersion = 94;
+constexpr std::pair<int, int> kLastMinor[] = {{6, 5}, {7, 8}, {8, 8}, {9, 5}};
+constexpr int kNewestVersion = 95;
 
 std::string at_line(int line) { return "line " + std::to_string(line) + ": "; }
 
@@ -75,7 +75,9 @@ ModuleLayout::ModuleLayout(const ptx::Module& m, const std::string& entry, const
   const machine::Target target = machine::find_target(m.target);
   const auto* last = std::find_if(std::begin(kLastMinor), std::end(kLastMinor),
                                   [&](const auto& v) { return v.first == m.version / 10; });
-  if (m.version > kNewestVersion) throw machine::Unsupported("PTX version above 9.4");
+  if (m.version > kNewestVersion)
+    throw machine::Unsupported("PTX version " + std::to_string(m.version / 10) + "." +
+                               std::to_string(m.version % 10) + ", which is newer than 9.5 (CUDA 13.5)");
   if (last == std::end(kLastMinor) || m.version % 10 > last->second)
     throw InputError("PTX version " + std::to_string(m.version / 10) + "." + std::to_string(m.version % 10) +
                      " never was, or is older than every target");

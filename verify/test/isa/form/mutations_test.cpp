@@ -205,11 +205,11 @@ void compare(const std::string& ptxas, const std::vector<std::string>& versions)
 
 TEST(Mutations, PtxasAndBitwellAgreeOnWhatIsPtx) { compare(BITWELL_PTXAS, {}); }
 
-// PTX that ptxas 13.0 does not know: BITWELL_NEWER_PTXAS is that of PyPI's nvidia-cuda-nvcc, 13.3 or later.
+// PTX that ptxas 13.0 does not know: BITWELL_NEWER_PTXAS is that of PyPI's nvidia-cuda-nvcc, 13.5 or later.
 TEST(Mutations, ANewerPtxasAgreesOnNewerVersions) {
   const char* newer = std::getenv("BITWELL_NEWER_PTXAS");
   if (newer == nullptr) GTEST_SKIP() << "BITWELL_NEWER_PTXAS names no program";
-  compare(newer, {"9.1", "9.2", "9.3", "9.4"});
+  compare(newer, {"9.1", "9.2", "9.3", "9.4", "9.5"});
 }
 
 }  // namespace
