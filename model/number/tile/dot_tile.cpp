@@ -11,6 +11,7 @@
 #include "model/number/aligned_sum.h"
 #include "model/number/arithmetic.h"
 #include "model/number/simd_level.h"
+#include "model/number/tile/aligned_tile_lanes.h"
 #include "model/number/tile/dot_tile_lanes.h"
 #include "model/number/tile/dot_values_lanes.h"
 
@@ -20,16 +21,19 @@ namespace scalar {
 TileLanes make_tile_lanes();
 ValueLanes make_value_lanes();
 ExactLanes make_exact_lanes();
+AlignedLanes make_aligned_lanes();
 }  // namespace scalar
 namespace avx2 {
 TileLanes make_tile_lanes();
 ValueLanes make_value_lanes();
 ExactLanes make_exact_lanes();
+AlignedLanes make_aligned_lanes();
 }  // namespace avx2
 namespace avx512 {
 TileLanes make_tile_lanes();
 ValueLanes make_value_lanes();
 ExactLanes make_exact_lanes();
+AlignedLanes make_aligned_lanes();
 }  // namespace avx512
 
 namespace {
@@ -41,13 +45,18 @@ struct Loops {
   TileLanes tile;
   ValueLanes values;
   ExactLanes exact;
+  AlignedLanes aligned;
 };
 Loops loops_of(std::string_view level) {
   if (level.empty()) level = has_level("avx512") ? "avx512" : has_level("avx2") ? "avx2" : "scalar";
   if (level == "avx512")
-    return {avx512::make_tile_lanes(), avx512::make_value_lanes(), avx512::make_exact_lanes()};
-  if (level == "avx2") return {avx2::make_tile_lanes(), avx2::make_value_lanes(), avx2::make_exact_lanes()};
-  return {scalar::make_tile_lanes(), scalar::make_value_lanes(), scalar::make_exact_lanes()};
+    return {avx512::make_tile_lanes(), avx512::make_value_lanes(), avx512::make_exact_lanes(),
+            avx512::make_aligned_lanes()};
+  if (level == "avx2")
+    return {avx2::make_tile_lanes(), avx2::make_value_lanes(), avx2::make_exact_lanes(),
+            avx2::make_aligned_lanes()};
+  return {scalar::make_tile_lanes(), scalar::make_value_lanes(), scalar::make_exact_lanes(),
+          scalar::make_aligned_lanes()};
 }
 
 size_t padded(size_t columns) { return (columns + kTileLanes - 1) / kTileLanes * kTileLanes; }
@@ -120,33 +129,50 @@ const Scales& scales_of(const DotRule& rule) {
   return all[rule.scale == &ue8m0 ? 1 : 0];
 }
 
+// Elements [vector][k] at their places in `order`.
+template <class T>
+void reorder(std::span<const size_t> order, std::vector<T>& all) {
+  if (order.empty()) return;
+  const std::vector<T> given = all;
+  const size_t k = order.size();
+  for (size_t first = 0; first < all.size(); first += k)
+    for (size_t i = 0; i < k; ++i) all[first + i] = given[first + order[i]];
+}
+
 // Products' values and exponents, as PlainStep wants them, at their places in `order`.
 void ordered_products(const DotOperand& o, std::span<const size_t> order, const ValueLanes& lanes,
                       std::vector<float>& value, std::vector<int16_t>& exponent) {
   value.resize(o.codes.size());
   exponent.resize(o.codes.size());
   lanes.products(*o.format, narrow(*o.format), o.codes.data(), o.codes.size(), value.data(), exponent.data());
-  if (order.empty()) return;
-  const std::vector<float> values = value;
-  const std::vector<int16_t> exponents = exponent;
-  const size_t k = order.size();
-  for (size_t first = 0; first < o.codes.size(); first += k)
-    for (size_t i = 0; i < k; ++i) {
-      value[first + i] = values[first + order[i]];
-      exponent[first + i] = exponents[first + order[i]];
-    }
+  reorder(order, value);
+  reorder(order, exponent);
 }
 
-// Exponents of a narrow format.
-std::vector<int8_t> in_bytes(const std::vector<int16_t>& exponent) {
-  std::vector<int8_t> out(exponent.size());
-  for (size_t i = 0; i < out.size(); ++i)
-    out[i] = static_cast<int8_t>(std::max<int16_t>(exponent[i], kNoByteExponent));
-  return out;
-}
+// Exponents [vector][k]: one of the two, as aligned_tile_lanes.h says.
+struct Exponents {
+  std::vector<int16_t> exponent;
+  std::vector<int8_t> byte_exponent;
+
+  Exponents(const DotOperand& o, const AlignedLanes& lanes) {
+    if (narrow(*o.format)) {
+      byte_exponent.resize(o.codes.size());
+      lanes.byte_exponents(*o.format, o.codes.data(), o.codes.size(), byte_exponent.data());
+    } else {
+      exponent.resize(o.codes.size());
+      lanes.exponents(*o.format, o.codes.data(), o.codes.size(), exponent.data());
+    }
+  }
+};
 
 // Whether sums of its products, where nothing is cut off, are those of fp32.
 bool may_be_exact(const DotRule& rule) { return rule.group == 1 && !rule.emulated && rule.output == &f32; }
+
+// Whether aligned_tile_lanes.h knows it.
+bool may_be_aligned(const DotRule& rule) {
+  return may_be_exact(rule) && rule.scale == nullptr && rule.fraction_bits <= kAlignedFraction &&
+         static_cast<size_t>(rule.length) <= kAlignedLength;
+}
 
 // Codes [vector][k] as numbers, with their scales; bounds of the exponents as they are encoded.
 struct Numbers {
@@ -225,26 +251,45 @@ void transpose(const T* from, size_t columns, size_t k, size_t stride, T* to) {
   }
 }
 
-// Of rules of single products.
-const DotColumns::Products& opened(const DotColumns& b, const ValueLanes& lanes) {
-  DotColumns::Products& out = *b.products;
-  if (out.ready.load(std::memory_order_acquire)) return out;
+// Of rules of single products: exponents alone, or all.
+template <class Open>
+const DotColumns::Products& once(DotColumns::Products& out, std::atomic<bool>& ready, Open open) {
+  if (ready.load(std::memory_order_acquire)) return out;
   const std::lock_guard guard(out.lock);
-  if (!out.ready.load(std::memory_order_relaxed)) {
+  if (!ready.load(std::memory_order_relaxed)) {
+    open();
+    ready.store(true, std::memory_order_release);
+  }
+  return out;
+}
+const DotColumns::Products& opened_exponents(const DotColumns& b, const AlignedLanes& lanes) {
+  DotColumns::Products& out = *b.products;
+  return once(out, out.exponents_ready, [&] {
     const size_t stride = padded(b.columns);
-    std::vector<float> value;
-    std::vector<int16_t> exponent;
-    ordered_products({b.format, b.codes}, order_of(*b.rule, b.k), lanes, value, exponent);
-    if (narrow(*b.format)) {
-      out.byte_exponent.assign(b.k * stride, 0);
-      transpose(in_bytes(exponent).data(), b.columns, b.k, stride, out.byte_exponent.data());
-    } else {
-      out.exponent.assign(b.k * stride, 0);
-      transpose(exponent.data(), b.columns, b.k, stride, out.exponent.data());
-    }
-    if (narrow(*b.format) && b.rule->scale == nullptr && !b.number.empty()) {
-      out.value = b.number;
-    } else {
+    const std::vector<size_t> order = order_of(*b.rule, b.k);
+    Exponents of({b.format, b.codes}, lanes);
+    const auto place = [&](auto& from, auto& to) {
+      reorder(order, from);
+      to.assign(b.k * stride, 0);
+      transpose(from.data(), b.columns, b.k, stride, to.data());
+    };
+    if (narrow(*b.format))
+      place(of.byte_exponent, out.byte_exponent);
+    else
+      place(of.exponent, out.exponent);
+  });
+}
+const DotColumns::Products& opened(const DotColumns& b, const ValueLanes& lanes,
+                                   const AlignedLanes& aligned) {
+  opened_exponents(b, aligned);
+  DotColumns::Products& out = *b.products;
+  return once(out, out.ready, [&] {
+    const size_t stride = padded(b.columns);
+    out.value.clear();
+    if (!narrow(*b.format) || b.rule->scale != nullptr || b.number.empty()) {
+      std::vector<float> value;
+      std::vector<int16_t> exponent;
+      ordered_products({b.format, b.codes}, order_of(*b.rule, b.k), lanes, value, exponent);
       out.value.assign(b.k * stride, 0);
       transpose(value.data(), b.columns, b.k, stride, out.value.data());
     }
@@ -254,9 +299,7 @@ const DotColumns::Products& opened(const DotColumns& b, const ValueLanes& lanes)
       for (size_t i = 0; i < scales; ++i)
         out.scale_exponent[i * stride + c] =
             static_cast<int16_t>(scales_of(*b.rule)[b.scales[c * scales + i]].exponent);
-    out.ready.store(true, std::memory_order_release);
-  }
-  return out;
+  });
 }
 
 // A tile under way: rows' parts are made ready once, then 32 columns at a time are taken through all rows.
@@ -271,7 +314,9 @@ class Tile {
         d_(d),
         pitch_(pitch),
         loops_(loops),
-        special_(special_ones(rule, a, rows, b.k, loops.values)) {}
+        special_(special_ones(rule, a, rows, b.k, loops.values)),
+        finite_(b.finite && std::all_of(special_.begin(), special_.end(), [](uint8_t s) { return s == 0; })) {
+  }
 
   // The codes of `count` columns from `first` on, for the loops; returns the mask of those that are not
   // theirs: of a row or column with NaN or infinity, and, where C comes last, of a C that is one. Other C the
@@ -316,14 +361,21 @@ class Tile {
 
   void products() {
     const std::optional<ExactStep> exact = exact_step();
-    std::optional<RowProducts> opened;  // once some row needs them
+    const bool may_align = finite_ && may_be_aligned(rule_);
+    std::optional<RowExponents> exponents;  // once some row needs them
+    std::optional<RowProducts> opened;
     each_strip(
         [&](size_t row, size_t first, size_t count, uint32_t* lane) {
           if (!opened) opened.emplace(*this);
           return opened->add(row, first, count, lane);
         },
         [&](size_t row, size_t rows, size_t first, size_t count) {
-          return exact ? add_exactly(*exact, row, rows, first, count) : ~0u;
+          uint32_t left = exact ? add_exactly(*exact, row, rows, first, count) : (1u << rows) - 1;
+          if (left != 0 && may_align) {
+            if (!exponents) exponents.emplace(*this);
+            left = add_aligned(*exponents, left, row, rows, first, count);
+          }
+          return left;
         });
   }
 
@@ -362,9 +414,15 @@ class Tile {
   class RowProducts {
    public:
     explicit RowProducts(const Tile& tile)
-        : tile_(tile), b_(opened(tile.b_, tile.loops_.values)), order_(order_of(tile.rule_, tile.b_.k)) {
+        : tile_(tile),
+          b_(opened(tile.b_, tile.loops_.values, tile.loops_.aligned)),
+          order_(order_of(tile.rule_, tile.b_.k)) {
       ordered_products(tile.a_, order_, tile.loops_.values, value_, exponent_);
-      if (narrow(*tile.b_.format)) byte_exponent_ = in_bytes(exponent_);
+      if (narrow(*tile.b_.format)) {
+        byte_exponent_ = Exponents(tile.a_, tile.loops_.aligned).byte_exponent;
+        reorder(order_, byte_exponent_);
+      }
+      b_value_ = b_.value.empty() ? tile.b_.number.data() : b_.value.data();
       // Chunks end where the emulation's first half does.
       first_half_ = tile.rule_.emulated
                         ? static_cast<size_t>(
@@ -381,7 +439,7 @@ class Tile {
         const size_t end = std::min(i + static_cast<size_t>(rule.length), i < first_half_ ? first_half_ : k);
         const size_t scale = rule.scale == nullptr ? 0 : i / static_cast<size_t>(rule.scale_vector);
         const bool bytes = narrow(*tile_.b_.format);
-        const PlainStep step{&b_.value[i * stride + first],
+        const PlainStep step{b_value_ + i * stride + first,
                              bytes ? nullptr : &b_.exponent[i * stride + first],
                              bytes ? &b_.byte_exponent[i * stride + first] : nullptr,
                              &b_.scale_exponent[scale * stride + first],
@@ -414,21 +472,54 @@ class Tile {
     std::vector<float> value_;
     std::vector<int16_t> exponent_;
     std::vector<int8_t> byte_exponent_;
+    const float* b_value_ = nullptr;
     size_t first_half_ = 0;
+  };
+
+  // The rows' exponents as AlignedStep wants them.
+  class RowExponents {
+   public:
+    explicit RowExponents(const Tile& tile)
+        : tile_(tile), b_(opened_exponents(tile.b_, tile.loops_.aligned)), a_(tile.a_, tile.loops_.aligned) {}
+
+    AlignedStep step(const std::vector<float>& a, size_t row, size_t first, size_t count) const {
+      const DotRule& rule = tile_.rule_;
+      const size_t k = tile_.b_.k;
+      AlignedStep out{};
+      out.a = &a[row * k];
+      out.b = &tile_.b_.number[first];
+      if (narrow(*tile_.b_.format)) {
+        out.a_byte_exponent = &a_.byte_exponent[row * k];
+        out.b_byte_exponent = &b_.byte_exponent[first];
+      } else {
+        out.a_exponent = &a_.exponent[row * k];
+        out.b_exponent = &b_.exponent[first];
+      }
+      out.stride = padded(tile_.b_.columns);
+      out.k = k;
+      out.length = static_cast<size_t>(rule.length);
+      out.columns = count;
+      out.fraction_bits = rule.fraction_bits;
+      out.result_bits = rule.rounding == DotRounding::rz_e8m13 ? 0x7FFFFC00 : INT32_MAX;
+      return out;
+    }
+
+   private:
+    const Tile& tile_;
+    const DotColumns::Products& b_;
+    Exponents a_;
   };
 
   // What add_exactly needs, where the operands allow it: for all products and their sums to be held, and none
   // to be cut off, which counts from the largest exponent on.
   std::optional<ExactStep> exact_step() {
-    if (!may_be_exact(rule_) || !b_.finite ||
-        std::any_of(special_.begin(), special_.end(), [](uint8_t s) { return s != 0; }))
-      return std::nullopt;
+    if (!may_be_exact(rule_) || !finite_) return std::nullopt;
     ExactStep out{};
     const int result_bits = rule_.rounding == DotRounding::rz_e8m13 ? 14 : 24;
     // No exponent is above that of a sum's bound less 2.
     out.precision = std::min(result_bits, rule_.fraction_bits + 2);
     if (b_.bounds.highest - b_.bounds.lowest > out.precision) return std::nullopt;
-    const Numbers a(rule_, a_, rows_, b_.k, loops_.exact);
+    const Numbers& a = numbers();
     const int products = std::bit_width(b_.k - 1);  // so many bits more than one
     out.sum = a.bounds.highest + b_.bounds.highest + 2 + products;
     out.sum = std::max(out.sum, out.precision - 127);  // no bit of a subnormal number
@@ -436,18 +527,33 @@ class Tile {
     if (out.sum + 1 - out.precision > out.lowest || out.sum + 1 > 127) return std::nullopt;
     out.k = b_.k;
     out.stride = padded(b_.columns);
-    numbers_ = a.value;
     return out;
   }
-  // Returns a mask of rows that are left as they were.
-  uint32_t add_exactly(ExactStep step, size_t row, size_t rows, size_t first, size_t count) const {
-    step.a = &numbers_[row * step.k];
+  const Numbers& numbers() {
+    if (!numbers_) numbers_.emplace(rule_, a_, rows_, b_.k, loops_.exact);
+    return *numbers_;
+  }
+  // Each returns a mask of rows that are left as they were.
+  uint32_t add_exactly(ExactStep step, size_t row, size_t rows, size_t first, size_t count) {
+    step.a = &numbers().value[row * step.k];
     step.b = &b_.number[first];
+    return in_lanes(row, rows, first, count,
+                    [&](uint32_t* d, size_t pitch) { return loops_.exact.add(step, rows, d, pitch); });
+  }
+  uint32_t add_aligned(const RowExponents& exponents, uint32_t which, size_t row, size_t rows, size_t first,
+                       size_t count) {
+    const AlignedStep step = exponents.step(numbers().value, row, first, count);
+    return in_lanes(row, rows, first, count,
+                    [&](uint32_t* d, size_t pitch) { return loops_.aligned.add(step, which, d, pitch); });
+  }
+  // Calls add(codes, pitch), which says which rows it left, with room for kTileLanes columns in each.
+  template <class Add>
+  uint32_t in_lanes(size_t row, size_t rows, size_t first, size_t count, Add add) const {
     uint32_t* const d = &d_[row * pitch_ + first];
-    if (count == kTileLanes) return loops_.exact.add(step, rows, d, pitch_);
+    if (count == kTileLanes) return add(d, pitch_);
     alignas(64) uint32_t lanes[kExactRows * kTileLanes] = {};
     for (size_t r = 0; r < rows; ++r) std::copy_n(d + r * pitch_, count, lanes + r * kTileLanes);
-    const uint32_t left = loops_.exact.add(step, rows, lanes, kTileLanes);
+    const uint32_t left = add(lanes, kTileLanes);
     for (size_t r = 0; r < rows; ++r)
       if ((left >> r & 1) == 0) std::copy_n(lanes + r * kTileLanes, count, d + r * pitch_);
     return left;
@@ -484,8 +590,9 @@ class Tile {
   std::span<uint32_t> d_;
   size_t pitch_;
   const Loops& loops_;
-  std::vector<uint8_t> special_;  // a row with NaN or infinity
-  std::vector<float> numbers_;    // A's, where sums may be exact
+  std::vector<uint8_t> special_;    // a row with NaN or infinity
+  bool finite_;                     // no row and no column has
+  std::optional<Numbers> numbers_;  // A's, once they are asked for
 };
 
 }  // namespace
@@ -541,6 +648,7 @@ void prepare_columns(const DotRule& rule, const DotOperand& b, size_t columns, s
   out.finite = std::none_of(out.special.begin(), out.special.end(), [](uint8_t s) { return s != 0; });
   if (rule.group != 1) return open_groups(out, b, loops.values);
   if (out.products == nullptr) out.products = std::make_shared<DotColumns::Products>();
+  out.products->exponents_ready = false;
   out.products->ready = false;
   out.number.clear();
   if (!rule.emulated && out.finite) open_numbers(out, b, loops.exact);

@@ -28,14 +28,14 @@ struct DotColumns {
   // Rules of single products, but the emulation of fp8: with their scales, [k][padded column].
   std::vector<float> number;
   ExactBounds bounds;  // of all of them; exponents as encoded
-  // Of the same: what fp32 may not add as it is, opened for the first sum that asks.
+  // Of the same: what fp32 may not add as it is, opened for the first sum that asks, in the order of k in
+  // which the rule takes them, as PlainStep says: [k][padded column].
   struct Products {
     std::mutex lock;
-    std::atomic<bool> ready = false;
-    // [k in the order that the rule takes them][padded column], as PlainStep says
-    std::vector<float> value;
+    std::atomic<bool> exponents_ready = false, ready = false;
     std::vector<int16_t> exponent;        // or
     std::vector<int8_t> byte_exponent;    // of narrow formats
+    std::vector<float> value;             // empty where they are the numbers
     std::vector<int16_t> scale_exponent;  // [scale][padded column], zeros without scales
   };
   std::shared_ptr<Products> products;

@@ -200,6 +200,52 @@ TEST(Tile, ScaledTermsAreCutOffWhereTheDefinitionCutsThem) {
   EXPECT_GT(cut, 1000u);
 }
 
+// Sums of the largest products, which 32 bits just hold or do not, and addends of every exponent beside them:
+// of one sign, and of both.
+TEST(Tile, SumsNearWhat32BitsHoldAreTheDefinitions) {
+  std::mt19937_64 random(17);
+  for (const DotRule& rule : dot_rules()) {
+    if (rule.output != &f32 || rule.scale != nullptr) continue;
+    for (const Format* f : rule.inputs) {
+      if (f == nullptr) continue;
+      const auto length = static_cast<size_t>(rule.length);
+      const size_t columns = kTileLanes + 8;
+      const auto ones = static_cast<uint32_t>(f->fraction_mask());
+      const auto sign = static_cast<uint32_t>(f->sign_mask());
+      for (int c_exponent = -126; c_exponent <= 127; ++c_exponent)
+        for (const size_t k : {length, 2 * length}) {
+          const bool signs = c_exponent % 3 == 0;
+          const int lowest = f->exponent_bits == 8 && c_exponent % 2 == 0 ? c_exponent / 2 : 0;
+          const auto code = [&](int exponent) {
+            const auto field =
+                static_cast<uint32_t>(std::clamp(f->bias + exponent, 1, (1 << f->exponent_bits) - 2));
+            const uint32_t fraction = random() % 8 == 0 ? static_cast<uint32_t>(random()) & ones : ones;
+            return (field << f->fraction_bits | fraction | (signs && random() % 2 == 0 ? sign : 0))
+                   << f->ignored_low;
+          };
+          std::vector<uint32_t> a(3 * k), b(columns * k), c(3 * columns);
+          for (uint32_t& v : a) v = code(lowest);
+          for (uint32_t& v : b) v = code(lowest - (random() % 64 == 0 ? 1 : 0));
+          for (uint32_t& v : c)
+            v = static_cast<uint32_t>(127 + c_exponent) << 23 | (random() % 2 == 0 ? 0x7FFFFF : 0) |
+                (static_cast<uint32_t>(random()) & 0x800000FF);
+          std::vector<uint32_t> expected = c;
+          for (size_t r = 0; r < 3; ++r)
+            for (size_t n = 0; n < columns; ++n)
+              expected[r * columns + n] = dot(rule, {f, std::span(a).subspan(r * k, k)},
+                                              {f, std::span(b).subspan(n * k, k)}, c[r * columns + n]);
+          for (const char* level : kLevels) {
+            if (!has_level(level)) continue;
+            std::vector<uint32_t> d = c;
+            dot_tile(rule, {f, a}, 3, prepare_columns(rule, {f, b}, columns, k, level), d, level);
+            ASSERT_EQ(d, expected) << rule.architecture << " " << rule.instruction << " " << f->name
+                                   << " C exponent " << c_exponent << " k " << k << " " << level;
+          }
+        }
+    }
+  }
+}
+
 TEST(Tile, RefusesOtherSizes) {
   const DotRule& rule = *find_dot_rule("hopper", "wgmma", f16, f16, f32);
   const std::vector<uint32_t> codes(64);

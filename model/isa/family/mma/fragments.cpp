@@ -44,11 +44,18 @@ void negate(const number::Format& format, std::span<uint32_t> codes) {
 void unpack_a(const Mma& mma, std::span<const uint32_t* const> registers, std::span<uint32_t> codes) {
   const Packed packed(mma, *mma.a);
   for (size_t r = 0; r < registers.size(); ++r)
-    for (size_t lane = 0; lane < machine::kLanes; ++lane) {
-      const size_t row = lane / 4 + 8 * (r % 2);
-      const size_t word = lane % 4 + 4 * (r / 2);
-      for (size_t i = 0; i < packed.each; ++i)
-        codes[row * mma.k + word * packed.each + i] = packed.code(registers[r][lane], i);
+    for (size_t row = 0; row < 8; ++row) {
+      const uint32_t* const words = registers[r] + 4 * row;
+      uint32_t* to = &codes[(row + 8 * (r % 2)) * mma.k + r / 2 * 4 * packed.each];
+      if (packed.each == 2) {
+        for (size_t t = 0; t < 4; ++t) {
+          to[2 * t] = words[t] & 0xFFFF;
+          to[2 * t + 1] = words[t] >> 16;
+        }
+        continue;
+      }
+      for (size_t t = 0; t < 4; ++t)
+        for (size_t i = 0; i < packed.each; ++i) *to++ = packed.code(words[t], i);
     }
 }
 

@@ -8,8 +8,8 @@
 namespace bitwell::isa {
 namespace {
 
-// One warpgroup may be a whole ring ahead of another: eight stages of four MMAs.
-constexpr size_t kKept = 32;
+// One warpgroup may be a whole ring ahead of another, eight stages of four MMAs, and two CTAs take turns.
+constexpr size_t kKept = 64;
 
 struct Prepared {
   MatrixUse use{};
