@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "model/run/strip.h"
 #include "model/run/turns/synchronised.h"
@@ -38,6 +39,13 @@ static_assert([] {
   return true;
 }());
 
+// What a copy of this host thread had read into, for the next one.
+struct Spare {
+  std::unique_ptr<std::byte[]> bytes;
+  uint64_t room = 0;
+};
+thread_local Spare spare;
+
 }  // namespace
 
 BulkCopy::BulkCopy(run::Cluster& cluster, const std::string& what, std::vector<Segment> segments,
@@ -48,6 +56,10 @@ BulkCopy::BulkCopy(run::Cluster& cluster, const std::string& what, std::vector<S
     count_ += s.rows;
     total_ += uint64_t{s.rows} * s.bytes;
   }
+}
+
+BulkCopy::~BulkCopy() {
+  if (room_ > spare.room) spare = {std::move(whole_), room_};
 }
 
 const Segment& BulkCopy::segment_of(size_t row) const {
@@ -308,7 +320,13 @@ bool BulkCopy::step_to_global() {
   const size_t end = next_ + cluster_.piece(count_ - next_);
   if (reads) {
     if (!cta_->alive()) cta_->outlived(place, what_);
-    if (whole_ == nullptr) whole_ = std::make_unique_for_overwrite<std::byte[]>(total_);
+    if (whole_ == nullptr && spare.room >= total_) {
+      whole_ = std::move(spare.bytes);
+      room_ = std::exchange(spare.room, 0);
+    } else if (whole_ == nullptr) {
+      whole_ = std::make_unique_for_overwrite<std::byte[]>(total_);
+      room_ = total_;
+    }
     // What is plain is all written, or faults.
     if (next_ == 0) defined_.resize(plain() ? 0 : total_);
   }

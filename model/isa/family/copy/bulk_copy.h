@@ -63,6 +63,7 @@ class BulkCopy : public machine::Agent {
   // `what` is the instruction's, and stays.
   BulkCopy(run::Cluster& cluster, const std::string& what, std::vector<Segment> segments,
            CopyOptions options);
+  ~BulkCopy() override;
 
   // To shared memory: bytes count on every target's mbarrier. Segments then name the first target's memory;
   // the others get the same offsets.
@@ -124,6 +125,7 @@ class BulkCopy : public machine::Agent {
   std::vector<std::byte> bytes_;
   std::vector<uint8_t> defined_;
   std::unique_ptr<std::byte[]> whole_;
+  uint64_t room_ = 0;         // there
   size_t read_ = 0, at_ = 0;  // rows read, and the place in whole_, of a copy to global memory
   size_t have_read_ = 0;      // times
 };

@@ -1,6 +1,7 @@
 // cp.async.bulk and its tensor, reduce and prefetch forms: from an instruction's operands to an operation
 // under way.
 #include <algorithm>
+#include <cstring>
 
 #include "model/isa/family/copy/bulk_copy.h"
 #include "model/isa/family/copy/tensor_copy.h"
@@ -49,7 +50,7 @@ machine::TensorMap tensor_map(run::Context& context, int lane, uint64_t address)
   static thread_local std::array<Decoded, 8> decoded;
   static thread_local size_t next = 0;
   for (const Decoded& d : decoded)
-    if (d.map && d.bytes == bytes) return *d.map;
+    if (d.map && std::memcmp(d.bytes.data(), bytes.data(), bytes.size()) == 0) return *d.map;
   if (std::all_of(bytes.begin(), bytes.begin() + machine::kMapBytesRead,
                   [](std::byte v) { return v == std::byte{0}; }))
     throw none();
