@@ -222,8 +222,14 @@ template <bool Checked>
   const isa::Function& f = grid.program.functions[static_cast<size_t>(function)];
   Timekeeper* const keeper = grid.options.chooser->timekeeper();
   const auto last = static_cast<uint32_t>(std::min<size_t>(limit, f.code.size()));
+  const Warp& warp = context.warp;
+  // Threads that go together wait for none of their own; whoever watches wants each turn in its time.
+  const bool may_go_ahead = keeper != nullptr && warp.splits.size() == 1 && grid.stops.empty() &&
+                            grid.options.observers.empty() && !cluster.accesses_watched();
+  bool ahead = false;
   do {
     const isa::Op& op = f.code[pc];
+    if (ahead && (warp.splits.front().budget <= 1 || !keeper->may_go_ahead(function, pc))) return;
     const bool together = keeper != nullptr && op.kind == isa::OpKind::lanes;
     const uint64_t before = counts.instructions;
     const uint64_t lanes = counts.lanes;
@@ -237,11 +243,14 @@ template <bool Checked>
     } else if (counts.instructions != before) {
       const isa::Line& line = f.lines[static_cast<size_t>(op.line)];
       if (keeper == nullptr) ++cluster.counted()->instructions[static_cast<size_t>(line.unit)];
-      const bool goes_on = grid.options.chooser->executed(
+      bool goes_on = grid.options.chooser->executed(
           {op, line, *this, context.warp, function, at, static_cast<uint32_t>(counts.lanes - lanes)});
+      const bool turn_over = !goes_on && !counts.at_limit && !counts.moved;
+      if (turn_over && may_go_ahead) goes_on = ahead = keeper->goes_ahead();
       if (goes_on && !counts.moved) counts.at_limit = true;
     }
   } while (counts.at_limit && pc < limit);
+  if (ahead) keeper->turn_ends();
 }
 
 template <bool Checked>

@@ -89,8 +89,10 @@ void Clock::starts(const run::Cluster& cluster) {
   for (size_t i = 0; i < time->warps.size(); ++i) {
     WarpTime& w = time->warps[i];
     std::vector<WarpTime::Row> rows = std::move(w.rows);
+    Ahead ahead = std::move(w.ahead);
     rows.assign(rows_, {});
     w = {};
+    w.ahead = std::move(ahead);
     w.clock = w.pending = begin;
     w.rows = std::move(rows);
     w.rank = static_cast<uint32_t>(i / warps);
@@ -151,6 +153,7 @@ double Clock::ready(const run::Taker& taker, const machine::Agent* agent) {
 void Clock::has_turn(const run::Taker& taker) {
   at_ = clusters_[taker.cluster].get();
   reached_.clear();
+  ahead_ = false;
   if (taker.operation != 0) {
     operation_ = &at_->operation(taker.operation);
     warp_ = nullptr;

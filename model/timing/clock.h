@@ -77,6 +77,10 @@ class Clock final : public run::Timekeeper {
   void has_turn(const run::Taker& taker) override;
   run::Reaches* reaches() override { return &reached_; }
   double again(const run::Taker& taker, const machine::Agent* operation) override;
+  bool goes_ahead() override;
+  bool may_go_ahead(int function, uint32_t pc) override;
+  void turn_ends() override;
+  bool has_gone_ahead() override;
   bool executed(const run::Executed& e) override;
   void computed(int function, uint32_t from, uint32_t to) override;
   void took(const run::Took& turn) override;
@@ -90,6 +94,7 @@ class Clock final : public run::Timekeeper {
   struct Info;
   struct Block;
   struct WarpTime;
+  struct Ahead;
   struct Operation;
   struct ClusterTime;
   struct Watched;
@@ -109,6 +114,8 @@ class Clock final : public run::Timekeeper {
   Block make_block(const std::vector<Info>& infos, uint32_t from, uint32_t to) const;
   const Block& block(int function, uint32_t from, uint32_t to);
   void compute(const Block& block, WarpTime& w, Quarter& quarter);
+  bool executed(int function, uint32_t pc, uint32_t lanes);
+  void add_time(int function, uint32_t from, uint32_t to);
   double needs(const Info& info, const WarpTime& w, int& loaded) const;
   void give(const Info& info, WarpTime& w, double at, int line) const;
   double issue(const Info& info, WarpTime& w, Quarter& quarter, double start, int loaded);
@@ -157,6 +164,7 @@ class Clock final : public run::Timekeeper {
   ClusterTime* looked_at_ = nullptr;
   ClusterTime* at_ = nullptr;  // whose turn it is, and who has it
   WarpTime* warp_ = nullptr;
+  bool ahead_ = false;  // what it executes costs its time later
   Operation* operation_ = nullptr;
   double now_ = 0;  // when what the turn did can be seen
   int32_t now_link_ = Path::kNone;

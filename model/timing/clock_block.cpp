@@ -166,7 +166,7 @@ void Clock::compute(const Block& b, WarpTime& w, Quarter& quarter) {
   now_ = std::max(now_, w.pending);
 }
 
-void Clock::computed(int function, uint32_t from, uint32_t to) {
+void Clock::add_time(int function, uint32_t from, uint32_t to) {
   WarpTime& w = *warp_;
   Multiprocessor& sm = sm_of(*at_, w.rank);
   const Block& b = block(function, from, to);

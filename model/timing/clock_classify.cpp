@@ -21,6 +21,23 @@ bool is_weak(std::string_view name) {
   return name.starts_with("ld") || name.starts_with("st.") || name.starts_with("stmatrix");
 }
 
+// Of a load or store that nobody waits for.
+bool reads(std::string_view name) { return name.starts_with("ld"); }
+
+// Of what computes: whether a warp does it by itself, so that nobody can tell when. Moves read clocks.
+bool by_itself(isa::OpKind kind, Unit unit) {
+  switch (kind) {
+    case isa::OpKind::lanes:
+    case isa::OpKind::branch:
+    case isa::OpKind::jump:
+    case isa::OpKind::collective: return true;
+    case isa::OpKind::effect:
+      return unit == Unit::fma || unit == Unit::fp64 || unit == Unit::sfu || unit == Unit::convert ||
+             unit == Unit::tensor;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 // Barriers, fences and what waits. False: it is none that is known.
@@ -207,6 +224,8 @@ void Clock::classify(const isa::Program& program, double warps) {
       Info& info = out[i];
       const bool computes = info.kind == OpKind::arithmetic || info.kind == OpKind::multiply_warp;
       const bool weak = info.kind == OpKind::memory && is_weak(name(f.code[i]).text);
+      info.ahead =
+          computes ? by_itself(f.code[i].kind, name(f.code[i]).unit) : weak && reads(name(f.code[i]).text);
       info.goes_on = (computes || weak) && next && !info.ends_block;
       if (info.ends_block)
         next = false;

@@ -68,14 +68,14 @@ double Clock::compute(const Info& i, WarpTime& w, Multiprocessor& sm) {
   return start;
 }
 
-bool Clock::executed(const run::Executed& e) {
-  const Info& i = infos_[static_cast<size_t>(e.function)][e.pc];
+bool Clock::executed(int function, uint32_t pc, uint32_t lanes) {
+  const Info& i = infos_[static_cast<size_t>(function)][pc];
   WarpTime& w = *warp_;
   Multiprocessor& sm = sm_of(*at_, w.rank);
   turn_line_ = i.line;
-  if (!i.has_row) lacks_row(e.function, e.pc);
+  if (!i.has_row) lacks_row(function, pc);
   if (i.kind == OpKind::arithmetic) return compute(i, w, sm) - turn_begin_ < kAhead && i.goes_on;
-  return act(i, w, sm, e.lanes);
+  return act(i, w, sm, lanes);
 }
 
 // Of what does more than compute. Returns whether the turn may go on.

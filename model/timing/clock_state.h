@@ -22,6 +22,7 @@ struct Clock::Info {
   bool goes_on = false;  // nothing that others wait for comes before the next access to memory
   bool waits = false;    // of what orders: what comes behind it in the program comes behind it
   bool renames = false;  // costs nothing: a register gets another name
+  bool ahead = false;    // may be executed before its time
   double latency = 0;    // until the next can use its result
   double interval = 0;   // of a quarter, or of what it keeps busy
   double seen = 0;       // of what orders: until others see it
@@ -63,6 +64,40 @@ struct Clock::Block {
   std::array<uint32_t, kSources.size()> by_source{};
 };
 
+// What a warp has executed before its time, in order.
+struct Clock::Ahead {
+  struct Step {
+    uint32_t pc = 0;
+    uint32_t to = 0;     // operations up to it that compute; 0: one that does more
+    uint32_t lanes = 0;  // that have executed that one
+    uint16_t function = 0;
+    uint16_t reaches = 0;  // accesses that it made
+    bool ends_turn() const { return to == kEnd; }
+  };
+  static constexpr uint32_t kEnd = UINT32_MAX;
+  struct Access {
+    run::Reach::Form form;
+    machine::AccessKind kind;
+    uint32_t lanes;
+    uint64_t bytes, first;
+  };
+  std::vector<Step> steps;
+  std::vector<Access> accesses;
+  std::vector<uint64_t> addresses;  // of accesses whose lanes have addresses of their own
+  // Those that have cost their time.
+  size_t step = 0, access = 0, address = 0;
+
+  bool empty() const { return step == steps.size(); }
+  void clear() {
+    steps.clear();
+    accesses.clear();
+    addresses.clear();
+    step = access = address = 0;
+  }
+  void add(Step of, const run::Reaches& reached);
+  void take(const Step& of, run::Reaches& reached);
+};
+
 struct Clock::WarpTime {
   // A register, or rather its row of 32.
   struct Row {
@@ -90,6 +125,7 @@ struct Clock::WarpTime {
   static constexpr size_t kMost = 3;
   std::array<double, kMost> done{};
   size_t products = 0;
+  Ahead ahead;
 
   bool some_issued() const { return begun < issues.size(); }
   double next_issue() {

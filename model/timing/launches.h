@@ -55,6 +55,10 @@ class Launches : public run::Timekeeper {
   double again(const run::Taker& taker, const machine::Agent* operation) override {
     return clock_->again(taker, operation);
   }
+  bool goes_ahead() override { return clock_->goes_ahead(); }
+  bool may_go_ahead(int function, uint32_t pc) override { return clock_->may_go_ahead(function, pc); }
+  void turn_ends() override { clock_->turn_ends(); }
+  bool has_gone_ahead() override { return clock_->has_gone_ahead(); }
   bool executed(const run::Executed& e) override { return clock_->executed(e); }
   void computed(int function, uint32_t from, uint32_t to) override { clock_->computed(function, from, to); }
   void took(const run::Took& turn) override { clock_->took(turn); }

@@ -119,6 +119,16 @@ class Timekeeper : public Chooser {
   // Instead of executed(): a warp has executed these operations of a function, which compute in registers
   // alone.
   virtual void computed(int function, uint32_t from, uint32_t to) = 0;
+  // A warp may execute before its time what no other can tell from its doing so later: its registers are at
+  // hand now, and not when its turn comes. The keeper notes what it is told of that, and has it cost its time
+  // in the turns to come. Whether the warp whose turn is over by time does so from now on.
+  virtual bool goes_ahead() { return false; }
+  // Whether it may execute that operation too; where not, that waits for its time.
+  virtual bool may_go_ahead(int /*function*/, uint32_t /*pc*/) { return false; }
+  // A turn would end behind what it was told last.
+  virtual void turn_ends() {}
+  // Instead of a warp's turn, or of its beginning: what it has executed before. Returns whether that is all.
+  virtual bool has_gone_ahead() { return false; }
   // Of who has just had its turn, where nobody else is another than before: when it can go on.
   virtual double again(const Taker& taker, const machine::Agent* operation) = 0;
   // Whether another cluster may begin; where not, those that are there go on to their end.

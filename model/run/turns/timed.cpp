@@ -133,9 +133,11 @@ void Residents::run_timed(Timekeeper& keeper) {
       const Taker taker = earliest.due().taker;
       keeper.has_turn(taker);
       Took took;
-      took.reaches = keeper.reaches();
-      ended = cluster.take(taker, took);
-      took.changes = grid.flight.changes();
+      if (taker.operation != 0 || !keeper.has_gone_ahead()) {
+        took.reaches = keeper.reaches();
+        ended = cluster.take(taker, took);
+        took.changes = grid.flight.changes();
+      }
       keeper.took(took);
       again = !ended && cluster.again(earliest, keeper);
       if (again) next.at = earliest.due().at;
