@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Prints the tables of README.md: of programs/programs.csv, and of results.csv and device.csv; and that of docs/pytest.md: suites/suites.csv.
+"""Prints the tables of README.md: of programs/programs.csv and speeds.csv, languages/languages.csv, results.csv and device.csv;
+and that of docs/pytest.md: suites/suites.csv.
 
     table.py [--write | --check]
 
@@ -9,6 +10,7 @@ import argparse
 import ast
 import csv
 import pathlib
+import statistics
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -58,6 +60,22 @@ def languages():
                                                 "`--schedules 16`", "s"))
 
 
+def speeds():
+    """Of each project's launches, and of all."""
+    head = ("project", "launches", "run by both", "ratio, median", "least", "most", "before, M/s", "today, M/s")
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    all_of_them = rows("programs/speeds.csv")
+    for project in [*dict.fromkeys(r["project"] for r in all_of_them), "all"]:
+        here = [r for r in all_of_them if project in (r["project"], "all")]
+        both = [r for r in here if r["ratio"]]
+        ratios, before, today = ([float(r[c]) for r in both] for c in ("ratio", "before, M/s", "today, M/s"))
+        cells = [f"{f(v):.{digits}f}" if both else ""
+                 for f, v, digits in ((statistics.median, ratios, 2), (min, ratios, 2), (max, ratios, 2), (statistics.median, before, 0),
+                                      (statistics.median, today, 0))]
+        lines.append("| " + " | ".join([project, str(len(here)), str(len(both)), *cells]) + " |")
+    return "\n".join(lines) + "\n"
+
+
 def suites():
     return as_it_is("suites/suites.csv", ("project", "tests", "device", "collected", "ran", "launched a kernel", "passed", "failed", "refused",
                                           "skipped", "why not", "s"))
@@ -65,7 +83,8 @@ def suites():
 
 README, PAGE = HERE / "README.md", HERE.parent.parent / "docs/pytest.md"
 # The file, and the name of the table in the lines around it.
-TABLES = {(PAGE, "suites"): suites, (README, "languages"): languages, (README, "programs"): programs, (README, "table"): table}
+TABLES = {(PAGE, "suites"): suites, (README, "languages"): languages, (README, "programs"): programs, (README, "speeds"): speeds,
+          (README, "table"): table}
 
 
 def lines_around(name):

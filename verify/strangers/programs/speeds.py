@@ -181,7 +181,7 @@ def pairs(old, new, path, most, seconds):
     same = ("same" if first[0][2] == first[1][2] else "differ") if all(first) else ""
     shown = [f"{b:.1f}" if b else "" for b in best]
     return [count, *shown, f"{best[1] / best[0]:.2f}" if all(best) else "", same,
-            "; ".join(MENDS[m][0] for m in changed), *(s[:200] for s in says)]
+            "; ".join(MENDS[m][0] for m in changed), *(s[:120] for s in says)]
 
 
 def main():
@@ -198,7 +198,7 @@ def main():
     for word_ in given.folders:
         project, folder = word_.split("=", 1)
         for path in sorted(pathlib.Path(folder).glob("**/[lL][aA][uU][nN][cC][hH].[jJ][sS][oO][nN]")):
-            name = os.path.relpath(path.parent, folder)
+            name = re.sub(r"/(\d+)\.[^/]*$", r"/\1", os.path.relpath(path.parent, folder))  # the recorder's have the kernel behind the number
             if given.only not in name:
                 continue
             kernel = short(json.loads(path.read_text())["entry"])
