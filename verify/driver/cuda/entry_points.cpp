@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "verify/driver/core/state.h"
 #include "verify/driver/names/errors.h"
@@ -82,14 +83,18 @@ CUresult cuGetProcAddress(const char* name, void** out, int version, cuuint64_t 
 CUresult cuGetProcAddress(const char* name, void** out, int version, cuuint64_t flags) {
   return cuGetProcAddress_v2(name, out, version, flags, nullptr);
 }
-// No table is there. A program that cannot do without has NVIDIA's runtime linked in or loaded, which wants
-// more of a driver than CUDA documents.
+// No table is there. Who asks is NVIDIA's runtime, linked in or loaded, which wants more of a driver than
+// CUDA documents. A program that launches by the driver's calls can do without: cuda-python has a runtime
+// linked in too.
 CUresult cuGetExportTable(const void** out, const CUuuid* id) {
   if (out == nullptr || id == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *out = nullptr;
-  state().missing(
-      "NVIDIA's own CUDA runtime: link the program with nvcc -cudart shared, so that it takes bitwell's",
-      kUnsupported);
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  s.missing(
+      "NVIDIA's own CUDA runtime: link the program with nvcc -cudart shared, so that it takes bitwell's");
+  static bool told = false;
+  if (!std::exchange(told, true)) s.tell(R"({"runtime": true})");
   return CUDA_ERROR_NOT_FOUND;
 }
 

@@ -491,6 +491,22 @@ int main(int words, char** word) {
     symbols();
     return failures;
   }
+  if (std::strcmp(which, "by the driver") == 0) {  // alone, whatever the runtime says
+    std::printf("the runtime: %s\n", cudaGetErrorName(cudaFree(nullptr)));
+    void* const driver = dlopen("libcuda.so.1", RTLD_NOW);
+    const auto call = [&](const char* name) { return reinterpret_cast<int (*)(...)>(dlsym(driver, name)); };
+    CUcontext context = nullptr;
+    CUmodule module = nullptr;
+    CUfunction nothing = nullptr;
+    int bad =
+        call("cuInit")(0) + call("cuDevicePrimaryCtxRetain")(&context, 0) + call("cuCtxSetCurrent")(context);
+    bad += call("cuModuleLoadData")(
+        &module, ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry nothing() { ret; }\n");
+    bad += call("cuModuleGetFunction")(&nothing, module, "nothing");
+    bad += call("cuLaunchKernel")(nothing, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, nullptr);
+    std::printf("the driver: %d\n", bad + call("cuCtxSynchronize")());
+    return bad;
+  }
   if (std::strcmp(which, "short") == 0) {
     symbols();
     return failures;
