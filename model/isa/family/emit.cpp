@@ -4,6 +4,7 @@
 #include <array>
 
 #include "model/isa/lanes/soft.h"
+#include "model/isa/lanes/tracks.h"
 #include "model/machine/failure.h"
 
 namespace bitwell::isa {
@@ -106,6 +107,7 @@ void emit_rounded(Builder& b, const Match& m) {
   const auto fast = lanes_catalog().find(name);
   if (fast != lanes_catalog().end()) {
     op.lanes = fast->second;
+    track_bits(op, name);
   } else {
     static constexpr std::pair<std::string_view, SoftOperation> operations[] = {
         {"add", SoftOperation::add}, {"sub", SoftOperation::sub},  {"mul", SoftOperation::mul},

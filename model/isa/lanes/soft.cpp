@@ -5,6 +5,7 @@
 #include <iterator>
 #include <optional>
 
+#include "model/isa/lanes/tracks.h"
 #include "model/number/decode.h"
 #include "model/number/encode.h"
 
@@ -205,6 +206,7 @@ Op soft_arithmetic(SoftOperation operation, const Format& format, bool packed, M
   op.lanes = run_arithmetic;
   op.imm = static_cast<uint64_t>(operation) | format_index(&format) << 8 | pack_mode(mode) << 16 |
            uint64_t{packed} << 24;
+  if (packed) track_halves(op, static_cast<uint16_t>(2 * format.bits / 8));
   return op;
 }
 

@@ -46,12 +46,28 @@ bool integral(std::string_view type) {
          std::all_of(type.begin() + 1, type.end(), [](char c) { return std::isdigit(c) != 0; });
 }
 
+// Arithmetic of two elements in a register: "add.ftz.f16x2", not a conversion to one.
+bool of_halves(const std::vector<std::string_view>& parts) {
+  static constexpr std::string_view kOpcodes[] = {"add", "sub", "mul", "fma", "min", "max", "abs", "neg"};
+  static constexpr std::string_view kTypes[] = {"f16x2", "u16x2", "s16x2", "f32x2"};
+  const auto has = [](const auto& all, std::string_view one) {
+    return std::find(std::begin(all), std::end(all), one) != std::end(all);
+  };
+  return has(kOpcodes, parts[0]) && has(kTypes, parts.back());
+}
+
 }  // namespace
+
+void track_halves(Op& op, uint16_t bytes) {
+  op.tracks = kByHalves;
+  op.source_bytes = op.result_bytes = bytes;
+}
 
 void track_bits(Op& op, const std::string& name) {
   if (name == "and.pred") op.tracks = Tracks::predicate_and;
   if (name == "or.pred") op.tracks = Tracks::predicate_or;
   const std::vector<std::string_view> parts = parts_of(name);
+  if (of_halves(parts)) return track_halves(op, parts.back() == "f32x2" ? 8 : 4);
   const auto* const row = std::find_if(std::begin(kTracks), std::end(kTracks),
                                        [&](const TracksRow& r) { return r.opcode == parts[0]; });
   if (row == std::end(kTracks) || parts.back() == "pred") return;

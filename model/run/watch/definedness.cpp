@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "model/isa/lanes/tracks.h"
 #include "model/run/cluster.h"
 
 namespace bitwell::run {
@@ -232,6 +233,14 @@ uint64_t half_of_b(const isa::Op& op, const Operand (&of)[3], int lane) {
   return of[0].unknown(lane) != 0 || of[2].unknown(lane) != 0 || taken ? 0xFFFFFFFF : 0;
 }
 
+// Of two elements: each that has an unknown bit in some operand.
+uint64_t by_halves(const isa::Op& op, const Operand (&of)[3], int lane) {
+  const uint64_t all = of[0].unknown(lane) | of[1].unknown(lane) | of[2].unknown(lane);
+  const uint64_t low = ones(op.source_bytes / 2u);
+  const uint64_t high = low << 4 * op.source_bytes;
+  return ((all & low) != 0 ? low : 0) | ((all & high) != 0 ? high : 0);
+}
+
 // Lanes of a combination of predicates that do not hang on an operand that was never written.
 uint32_t known_predicates(const isa::Op& op, Context& context) {
   const uint32_t a = context.defined_at(op.a);
@@ -277,7 +286,8 @@ std::vector<Result> follow(const isa::Op& op, Context& context, std::span<const 
   }
   const size_t n = op.source_bytes;
   const Operand of[3] = {{context, op.a, n}, {context, op.b, n}, {context, op.c, n}};
-  const auto result = op.tracks == isa::Tracks::half_of_b                                   ? half_of_b
+  const auto result = op.tracks == isa::kByHalves                                           ? by_halves
+                      : op.tracks == isa::Tracks::half_of_b                                 ? half_of_b
                       : op.tracks >= isa::Tracks::adds && op.tracks <= isa::Tracks::carries ? arithmetic
                                                                                             : logical;
   each(followed, [&](int lane) { out[0].unknown[lane].low = result(op, of, lane); });
@@ -317,7 +327,7 @@ void run_unknown(const isa::Op& op, Context& context, uint32_t mask) {
     followed = (tracks == isa::Tracks::moves_a ? followed : ~0u) & context.defined_at(op.c) &
                context.defined_at(op.e);
   if (tracks >= isa::Tracks::packs && tracks <= isa::Tracks::carries) followed = ~0u;
-  if (tracks == isa::Tracks::half_of_b) followed = ~0u;
+  if (tracks == isa::Tracks::half_of_b || tracks == isa::kByHalves) followed = ~0u;
   followed &= lacking;
   std::vector<Result> results;
   if (followed != 0) results = follow(op, context, rows, followed);

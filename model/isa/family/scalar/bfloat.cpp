@@ -5,6 +5,7 @@
 
 #include "model/isa/family/emit.h"
 #include "model/isa/lanes/soft.h"
+#include "model/isa/lanes/tracks.h"
 #include "model/machine/warp.h"
 
 namespace bitwell::isa {
@@ -64,7 +65,10 @@ void bfloat(Builder& b, const Match& m) {
   if (i.opcode == "neg") op.imm |= kNegates;
   if (ptx::has(i, ".NaN")) op.imm |= kPropagates;
   if (ptx::has(i, ".xorsign")) op.imm |= kXorsign;
-  if (m.choice.back() == ".bf16x2") op.imm |= kPacked;
+  if (m.choice.back() == ".bf16x2") {
+    op.imm |= kPacked;
+    track_halves(op, 4);
+  }
   place_operands(b, op);
   b.emit(op);
 }

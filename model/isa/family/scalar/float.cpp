@@ -167,8 +167,8 @@ void packed(Builder& b, const Match& m) {
   std::string fast = i.opcode;  // without .rn, .ftz in its place
   for (const char* modifier : {".rz", ".rm", ".rp", ".ftz"})
     if (ptx::has(i, modifier)) fast += modifier;
-  if (const auto at = lanes_catalog().find(fast + ".f32x2"); at != lanes_catalog().end())
-    op.lanes = at->second;
+  if (lanes_catalog().contains(fast + ".f32x2"))
+    op = lane_op(fast + ".f32x2");
   else
     op = soft_arithmetic(operation, number::f32, true, mode_of(i));
   place_operands(b, op);

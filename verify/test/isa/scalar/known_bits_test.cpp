@@ -20,8 +20,9 @@ struct BitsCase {
   const char* name;
   const char* instruction;  // %r13 of %r10, %r11 and %r12
   uint32_t (*value)(const Operands&);
-  bool exact = true;   // every bit that is one and the same is known
-  bool small = false;  // the second and the third operand are below 32
+  bool exact = true;    // every bit that is one and the same is known
+  bool small = false;   // the second and the third operand are below 32
+  bool halves = false;  // what is unknown reaches no other half
 };
 void PrintTo(const BitsCase& c, std::ostream* out) { *out << c.name; }
 
@@ -78,6 +79,13 @@ std::pair<uint32_t, uint32_t> all_values(const BitsCase& c, const Operands& know
   return {differ, first};
 }
 
+template <class F>
+uint32_t of_halves(uint32_t word, F f) {
+  return (f(word & 0xFFFF) & 0xFFFF) | f(word >> 16) << 16;
+}
+// Times one: NaN becomes the canonical one.
+uint32_t same(uint32_t half, uint32_t infinity) { return (half & 0x7FFF) > infinity ? 0x7FFF : half; }
+
 class KnownBits : public testing::TestWithParam<BitsCase> {};
 
 TEST_P(KnownBits, AreThoseThatNothingUnknownCanChange) {
@@ -106,6 +114,10 @@ TEST_P(KnownBits, AreThoseThatNothingUnknownCanChange) {
     EXPECT_EQ(seen.value, value & ~seen.unknown);
     if (c.exact || (unknown[0] | unknown[1] | unknown[2]) == 0) {
       EXPECT_EQ(seen.unknown, differ);
+    }
+    if (c.halves) {
+      const uint32_t any = unknown[0] | unknown[1] | unknown[2];
+      EXPECT_EQ(seen.unknown & ~of_halves(any, [](uint32_t h) { return h != 0 ? 0xFFFFu : 0; }), 0u);
     }
   }
 }
@@ -193,7 +205,32 @@ INSTANTIATE_TEST_SUITE_P(
         BitsCase{"set", "set.lt.u32.u32 %r13, %r10, %r11;",
                  [](const Operands& x) { return x[0] < x[1] ? ~0u : 0u; }, false},
         BitsCase{"setp_and", "setp.lt.u32 %p1, %r10, %r11; selp.b32 %r13, 5, 9, %p1;",
-                 [](const Operands& x) { return x[0] < x[1] ? 5u : 9u; }, false}),
+                 [](const Operands& x) { return x[0] < x[1] ? 5u : 9u; }, false},
+        BitsCase{"add_u16x2", "add.u16x2 %r13, %r10, %r11;",
+                 [](const Operands& x) {
+                   return (x[0] & 0xFFFF0000) + (x[1] & 0xFFFF0000) + ((x[0] + x[1]) & 0xFFFF);
+                 },
+                 false, false, true},
+        BitsCase{
+            "mul_f16x2", "mov.b32 %r14, 0x3C003C00; mul.f16x2 %r13, %r10, %r14;",
+            [](const Operands& x) { return of_halves(x[0], [](uint32_t h) { return same(h, 0x7C00); }); },
+            false, false, true},
+        BitsCase{
+            "fma_f16x2",
+            "mov.b32 %r14, 0x3C003C00; mov.b32 %r15, 0x80008000; fma.rn.f16x2 %r13, %r14, %r10, %r15;",
+            [](const Operands& x) { return of_halves(x[0], [](uint32_t h) { return same(h, 0x7C00); }); },
+            false, false, true},
+        BitsCase{
+            "mul_bf16x2", "mov.b32 %r14, 0x3F803F80; mul.bf16x2 %r13, %r10, %r14;",
+            [](const Operands& x) { return of_halves(x[0], [](uint32_t h) { return same(h, 0x7F80); }); },
+            false, false, true},
+        BitsCase{"neg_f16x2", "neg.f16x2 %r13, %r10; xor.b32 %r13, %r13, 0x80008000;",
+                 [](const Operands& x) {
+                   return of_halves(x[0], [](uint32_t h) {
+                     return same(h, 0x7C00) ^ (same(h, 0x7C00) == h ? 0 : 0x8000);
+                   });
+                 },
+                 false, false, true}),
     [](const auto& c) { return std::string(c.param.name); });
 
 }  // namespace
