@@ -15,12 +15,12 @@ def spent(what, begin):
 
 
 at = spent("Python", 0)
-import torch
-at = spent("import torch", at)
 import bitwell
 at = spent("import bitwell", at)
 bitwell.activate()
-at = spent("bitwell.activate(), on torch", at)
+at = spent("bitwell.activate()", at)
+import torch
+at = spent("import torch", at)
 import triton
 import triton.language as tl
 at = spent("import triton", at)

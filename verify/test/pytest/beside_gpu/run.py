@@ -62,7 +62,8 @@ def ran(suite, out, *options, gpu=False, before=()):
                            *options], cwd=out / "suite", env=env, capture_output=True, text=True)
     (out / "said").write_text(done.stdout + done.stderr)
     index = out / "outputs/index.json"
-    if done.returncode or not index.exists():
+    passed = (0, 3) if before else (0,)  # bitwell exec: 3 where kernels, of torch's own, have no PTX
+    if done.returncode not in passed or not index.exists():
         print(f"  {suite}: pytest's exit status is {done.returncode}, {out / 'said'}:\n{(done.stdout + done.stderr)[-1500:]}")
     return json.loads(index.read_text()) if index.exists() else {}
 
