@@ -91,8 +91,14 @@ CUresult cuGetExportTable(const void** out, const CUuuid* id) {
   *out = nullptr;
   State& s = state();
   const std::lock_guard lock(s.mutex);
-  s.missing(
-      "NVIDIA's own CUDA runtime: link the program with nvcc -cudart shared, so that it takes bitwell's");
+  Dl_info asks{};  // the program, or a library that has it linked in
+  std::string where;
+  if (dladdr(__builtin_return_address(0), &asks) != 0 && asks.dli_fname != nullptr) {
+    const std::string_view path = asks.dli_fname;
+    where = ", in " + std::string(path.substr(path.rfind('/') + 1));
+  }
+  s.missing("NVIDIA's own CUDA runtime" + where +
+            "; a program that is linked with nvcc -cudart shared takes bitwell's");
   static bool told = false;
   if (!std::exchange(told, true)) s.tell(R"({"runtime": true})");
   return CUDA_ERROR_NOT_FOUND;
