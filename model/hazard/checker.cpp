@@ -69,7 +69,38 @@ uint32_t unchanged_by_all(const machine::Access& a) {
   return out;
 }
 
+// Whether all lanes reach bytes side by side, the first lane's first.
+bool in_row(const machine::Access& a) {
+  if (a.lanes != ~0u || a.met != 0 || !std::has_single_bit(a.bytes) || a.addresses[0] % a.bytes != 0)
+    return false;
+  uint64_t other = 0;
+  for (uint32_t i = 0; i < machine::kLanes; ++i) other |= a.addresses[i] ^ (a.addresses[0] + i * a.bytes);
+  return other == 0;
+}
+
 }  // namespace
+
+// The lanes of a row that are done with: those of pages where nothing is but what is ordered. Others are
+// looked at one by one.
+uint32_t Checker::row_access(const machine::Access& a, Cluster& c, const Warp& w, const Site& site,
+                             uint32_t record) {
+  const machine::Proxy proxy = a.order.proxy;
+  const bool reads = a.kind == machine::AccessKind::read;
+  if (!(reads || a.kind == machine::AccessKind::write) ||
+      !(proxy == machine::Proxy::generic || (reads && proxy == machine::Proxy::non_coherent)))
+    return 0;
+  Shadow* const shadow = shadow_of(c, ledger_.global, a.addresses[0]);
+  if (shadow == nullptr || shadow != shadow_of(c, ledger_.global, a.addresses[machine::kLanes - 1])) return 0;
+  const bool shared = shadow != &ledger_.global;
+  if (shared ? clusters_.several_ctas() : launches_.overlaps()) return 0;
+  const Known& known = w.lanes[0].known;
+  const bool alike =
+      std::all_of(w.lanes.begin(), w.lanes.end(), [&](const Lane& l) { return l.known == known; });
+  const RowReach r{&w, alike ? known.get() : nullptr, &site, record};
+  return shadow->each_row(a.addresses[0], a.bytes, [&](ShadowPage& page, const CellRow& row) {
+    return conflicts_.reach(r, page, row);
+  });
+}
 
 void Checker::lanes_access(const machine::Access& a, Cluster& c) {
   Warp& w = clusters_.warp_of(c, a.cta, a.warp);
@@ -82,7 +113,8 @@ void Checker::lanes_access(const machine::Access& a, Cluster& c) {
     w.volatile_stores[a.ptx_line] = {w.time, a.lanes};
   const uint32_t unchanged = unchanged_by_all(a);
   std::array<Viewer, machine::kLanes> viewers;
-  for (uint32_t lanes = a.lanes; lanes != 0;) {
+  const uint32_t at_once = is_strong || !in_row(a) ? 0 : row_access(a, c, w, site, record);
+  for (uint32_t lanes = a.lanes & ~at_once; lanes != 0;) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(lanes));
     // What lanes of one instruction write at one place, the manual leaves to one of them.
     const uint32_t together = is_strong ? 1u << lane : same_address(a, lane);

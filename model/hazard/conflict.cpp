@@ -46,6 +46,43 @@ void Conflicts::reach(const Reach& r, Cell& cell, uint64_t address, uint64_t siz
   remember_write(r, cell, said == Said::equal);
 }
 
+// Whether each lane is behind its own act of that record, or behind that of the same lane of another unit.
+bool Conflicts::behind(const RowReach& r, uint32_t record) const {
+  if (record == kNoAct) return true;
+  const Record& before = ledger_.records[record];
+  if (before.unit == kUnfinished) return false;
+  return before.unit == r.warp->unit ||
+         (r.known != nullptr && r.known->happened.least(before.unit) >= before.time);
+}
+
+bool Conflicts::reach(const RowReach& r, ShadowPage& page, const CellRow& row) {
+  const std::optional<ShadowPage::Acts> found = page.acts(row);
+  if (!found || !behind(r, found->write) || !behind(r, found->reads)) return false;
+  ShadowPage::Acts now = *found;
+  const auto site_of = [&](uint32_t record) -> const Site& {
+    return ledger_.records.site_of(ledger_.records[record]);
+  };
+  if (r.site->kind == AccessKind::read) {
+    // A load past the coherent cache needs more than order.
+    if (now.write != kNoAct && r.site->order.proxy != Proxy::generic) return false;
+    if (now.reads != kNoAct && now.reads != r.record && !stands_for(*r.site, site_of(now.reads)))
+      return false;
+    now.reads = r.record;
+  } else {
+    if (once_ && now.write != kNoAct) return false;
+    if (now.reads != kNoAct) {
+      const Record& reads = ledger_.records[now.reads];
+      const Record& mine = ledger_.records[r.record];
+      if (site_of(now.reads).order.proxy != Proxy::generic) return false;
+      // As own_since has it.
+      if (reads.unit != mine.unit || reads.time != mine.time) now.reads = kNoAct;
+    }
+    now.write = r.record;
+  }
+  page.set(row, *found, now);
+  return true;
+}
+
 // What the cell had still counts where this write does not stand for it; `beside`: as it is not behind a
 // write of equal bytes.
 void Conflicts::remember_write(const Reach& r, Cell& cell, bool beside) {

@@ -32,6 +32,14 @@ struct Reach {
   mutable uint32_t passed_record = 0;  // likewise of all lanes, of operations
 };
 
+// All lanes of a warp reach memory side by side, weakly and as threads, and leave `record` of that site.
+struct RowReach {
+  const Warp* warp;
+  const Knowledge* known;  // what all lanes know of others, or nullptr
+  const Site* site;
+  uint32_t record;
+};
+
 // What one says of two accesses of which the later is not, or not enough, behind the earlier.
 struct Judged {
   Kind kind;
@@ -55,6 +63,9 @@ class Conflicts {
 
   // Whoever reaches the cell is held against what it holds, and stands in it from now on.
   void reach(const Reach& r, Cell& cell, uint64_t address, uint64_t size);
+  // The same of all lanes of a row, if each cell has nobody but the lane that reaches it, or its fellow in
+  // another warp that this one knows of; else false, and nothing is done.
+  bool reach(const RowReach& r, ShadowPage& page, const CellRow& row);
   // There was a load past the coherent cache.
   void past_cache() { non_coherent_ = true; }
   // Something else happens: what was remembered of the last event is over.
@@ -76,6 +87,7 @@ class Conflicts {
   Readers not_stood_for(const Site& write, Readers before);
   Readers own_since(const Reach& r, Readers reads);
   bool behind(const Reach& r, Act before);
+  bool behind(const RowReach& r, uint32_t record) const;
   void written_again(const Reach& r, Act before, uint64_t address, uint64_t size);
   Said conflict(const Reach& r, Act before, uint64_t address, uint64_t size);
   std::optional<Judged> judge(const Reach& r, const Viewer& v, const Record& before, uint32_t lane) const;

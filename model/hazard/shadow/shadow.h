@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -19,6 +20,13 @@ struct Cell {
   // that are not behind the store.
   Readers writes_before = kNoAct;
   Readers reads = kNoAct;  // since the last write that stands for them
+};
+
+// Cells side by side that lanes side by side have, each `each` of them, a power of two.
+struct CellRow {
+  uint64_t first = 0;
+  uint32_t lane = 0, lanes = 0;
+  uint32_t each = 1;
 };
 
 // The cells of kPageBytes of memory, as coarse as the finest access to it, so that an access covers whole
@@ -41,6 +49,17 @@ class ShadowPage {
     if (to.writes_before != from.writes_before) put(writes_before_, i, to.writes_before);
     if (to.reads != from.reads) put(reads_, i, to.reads);
   }
+  // The same of all cells of a row at once, where of each cell the lane that has it in the row is named, with
+  // one record; kNoAct: nobody is.
+  struct Acts {
+    uint32_t write, reads;  // records
+  };
+  // What they have; nothing where it is something else, or anything stands before the last write.
+  std::optional<Acts> acts(const CellRow& row) const;
+  void set(const CellRow& row, const Acts& from, const Acts& to) {
+    if (to.write != from.write) put(writes_, row, to.write);
+    if (to.reads != from.reads) put(reads_, row, to.reads);
+  }
   // Cells of 1 << shift bytes from now on, fewer than before; each has what the one that it was part of had.
   void refine(int shift);
   // Each set of readers that a cell has becomes again(set), a set too.
@@ -62,7 +81,7 @@ class ShadowPage {
 
   uint32_t value(Code code) const {
     if (code == 0) return kNoAct;
-    return (code & kSet) != 0 ? names_[code & ~kSet] : act(names_[(code >> 5) - 1], code & 31);
+    return (code & kSet) != 0 ? names_[code & ~kSet] : hazard::act(names_[(code >> 5) - 1], code & 31);
   }
   // A record, or a set with kMany.
   static uint32_t name_of(uint32_t value) { return (value & kMany) != 0 ? value : record_of(value); }
@@ -77,6 +96,8 @@ class ShadowPage {
     codes[i] = (value & kMany) != 0 ? static_cast<Code>(kSet | recent_)
                                     : static_cast<Code>((recent_ + 1) << 5 | lane_of(value));
   }
+  std::optional<uint32_t> act(const std::unique_ptr<Code[]>& codes, const CellRow& row) const;
+  void put(std::unique_ptr<Code[]>& codes, const CellRow& row, uint32_t record);
   // Where it stands in the list, from now on if it did not.
   uint16_t place_of(uint32_t name);
   // Takes out of the list what no cell has.
@@ -109,6 +130,24 @@ class Shadow {
       }
       address += last - first;
     }
+  }
+  // 32 lanes side by side reach `bytes` each, a power of two, from the address on: calls visit(page, row of
+  // its cells) for each page. Returns the lanes for which that said yes.
+  template <class Visit>
+  uint32_t each_row(uint64_t address, uint64_t bytes, Visit visit) {
+    uint32_t done = 0;
+    for (uint32_t lane = 0; lane < machine::kLanes;) {
+      const uint64_t first = (address + lane * bytes) % kPageBytes;
+      const auto lanes =
+          static_cast<uint32_t>(std::min<uint64_t>(machine::kLanes - lane, (kPageBytes - first) / bytes));
+      ShadowPage& page = page_of((address + lane * bytes) / kPageBytes);
+      if (bytes >> page.shift() == 0) page.refine(std::countr_zero(bytes));
+      if (visit(page,
+                CellRow{first >> page.shift(), lane, lanes, static_cast<uint32_t>(bytes >> page.shift())}))
+        done |= (lanes == machine::kLanes ? ~0u : (1u << lanes) - 1) << lane;
+      lane += lanes;
+    }
+    return done;
   }
   // The same of cells that exist, unchanged.
   template <class Visit>
