@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <sstream>
 
 #include "model/machine/failure.h"
@@ -16,8 +17,6 @@
 
 namespace bitwell::study {
 namespace {
-
-using Rows = std::vector<std::vector<std::string>>;
 
 std::string line_of(const std::vector<std::string>& cells) {
   std::string out;
@@ -85,31 +84,53 @@ Rows rows_of(const std::string& lines) {
   return out;
 }
 
+// As they travel between processes, with how long they took.
+std::string timed(size_t piece, const Rows& rows, double seconds) {
+  return fmt::format("{}\n{}", seconds, lines_of(piece, rows));
+}
+
+// What stands in a file behind its head.
+std::string whole(size_t piece, const Rows& rows) {
+  return lines_of(piece, rows) + "# piece " + std::to_string(piece) + " is whole\n";
+}
+
 // The pieces so far, and the file that they go to in order.
 class Ledger {
  public:
   Ledger(const Study& study, const Running& running) : study_(study), running_(running) {
+    if (running.part) {
+      part_ = running.part();
+      all_ = part_->pieces.size();
+      return;
+    }
     if (!running.csv.empty()) open();
+    all_ = study.pieces;
     written_ = finished_ = first_ = done_.size();
     done_.resize(study.pieces);
     there_.resize(study.pieces);
   }
-  size_t first() const { return first_; }
+  // The pieces that are left.
+  std::vector<size_t> left() const {
+    if (part_) return part_->pieces;
+    std::vector<size_t> out(study_.pieces - first_);
+    std::iota(out.begin(), out.end(), first_);
+    return out;
+  }
 
-  void add(size_t piece, Rows rows) {
+  void add(size_t piece, Rows rows, double seconds) {
     const std::scoped_lock lock(mutex_);
+    if (part_) {
+      part_->keep(piece, rows, seconds);
+      return tell();
+    }
     if (broken_) return;  // the file ends with a part of a piece, after which nothing may stand
     done_[piece] = std::move(rows);
     there_[piece] = true;
     broken_ = true;
     for (; written_ < there_.size() && there_[written_]; ++written_)
-      if (csv_)
-        csv_->write(lines_of(written_, done_[written_]) + "# piece " + std::to_string(written_) +
-                    " is whole\n");
+      if (csv_) csv_->write(whole(written_, done_[written_]));
     broken_ = false;
-    ++finished_;
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start_;
-    if (running_.progress) running_.progress({finished_, study_.pieces, seconds.count(), first_});
+    tell();
   }
 
   Rows rows() const {
@@ -119,6 +140,11 @@ class Ledger {
   }
 
  private:
+  void tell() {
+    ++finished_;
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start_;
+    if (running_.progress) running_.progress({finished_, all_, seconds.count(), first_});
+  }
   void open() {
     const launch::OutputTarget target = launch::output_target(running_.csv);
     std::string text;
@@ -149,9 +175,10 @@ class Ledger {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::mutex mutex_;
   std::unique_ptr<launch::Appender> csv_;
+  std::optional<Part> part_;
   std::vector<Rows> done_;
   std::vector<bool> there_;
-  size_t first_ = 0, written_ = 0, finished_ = 0;
+  size_t all_ = 0, first_ = 0, written_ = 0, finished_ = 0;
   bool broken_ = false;
 };
 
@@ -159,7 +186,7 @@ constexpr size_t kRefused = ~size_t{0};  // what the first process tells the oth
 
 }  // namespace
 
-std::vector<std::vector<std::string>> run(const Study& study, const Running& running) {
+Rows run(const Study& study, const Running& running) {
   static const Spread alone;
   const Spread& spread = running.spread == nullptr ? alone : *running.spread;
   std::unique_ptr<Ledger> ledger;
@@ -171,21 +198,28 @@ std::vector<std::vector<std::string>> run(const Study& study, const Running& run
       throw;
     }
   }
-  const size_t first = spread.agree(ledger == nullptr ? 0 : ledger->first());
-  if (first == kRefused) return {};
+  std::vector<size_t> left;
+  if (ledger != nullptr) left = ledger->left();
+  const size_t count = spread.agree(left.size());
+  if (count == kRefused) return {};
+  left.resize(count);
+  for (size_t& piece : left) piece = spread.agree(piece);
   std::exception_ptr elsewhere;  // what failed in another process
   std::jthread receiver;
   if (spread.rank() == 0 && spread.size() > 1)
     receiver = std::jthread([&] {
       try {
-        spread.receive([&](size_t piece, const std::string& lines) { ledger->add(piece, rows_of(lines)); });
+        spread.receive([&](size_t piece, const std::string& text) {
+          const size_t end = text.find('\n');
+          ledger->add(piece, rows_of(text.substr(end + 1)), std::stod(text.substr(0, end)));
+        });
       } catch (...) {
         elsewhere = std::current_exception();
       }
     });
   std::mutex mutex;
   bool stopped = false;
-  const size_t mine = (study.pieces - first + spread.size() - 1 - spread.rank()) / spread.size();
+  const size_t mine = (left.size() + spread.size() - 1 - spread.rank()) / spread.size();
   try {
     suite::each_in_parallel(mine, running.threads, [&](size_t i) {
       {
@@ -193,11 +227,13 @@ std::vector<std::vector<std::string>> run(const Study& study, const Running& run
         stopped = stopped || (running.stop && running.stop());
         if (stopped) return;
       }
-      const size_t piece = first + i * spread.size() + spread.rank();
+      const size_t piece = left[i * spread.size() + spread.rank()];
+      const auto start = std::chrono::steady_clock::now();
       Rows rows = study.rows(piece);
-      if (ledger != nullptr) return ledger->add(piece, std::move(rows));
+      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      if (ledger != nullptr) return ledger->add(piece, std::move(rows), seconds);
       const std::scoped_lock lock(mutex);
-      spread.send(piece, lines_of(piece, rows));
+      spread.send(piece, timed(piece, rows, seconds));
     });
   } catch (const std::exception& e) {
     if (ledger == nullptr) spread.finish(e.what());  // the first process waits for that
@@ -210,6 +246,12 @@ std::vector<std::vector<std::string>> run(const Study& study, const Running& run
   if (receiver.joinable()) receiver.join();
   if (elsewhere) std::rethrow_exception(elsewhere);
   return ledger->rows();
+}
+
+std::string csv_of(const Study& study, const std::vector<std::optional<Rows>>& pieces) {
+  std::string out = head_of(study);
+  for (size_t i = 0; i < pieces.size() && pieces[i]; ++i) out += whole(i, *pieces[i]);
+  return out;
 }
 
 std::string digits(double value) { return fmt::format("{:.6g}", value); }

@@ -22,7 +22,9 @@ void add_formats(CLI::App& app, int& status);
 void add_layout(CLI::App& app, int& status);
 void add_budget(CLI::App& app, int& status);
 void add_mma(CLI::App& app, int& status);
-void add_study(CLI::App& app, int& status);
+// `merging`: its rows are those that journals have; nullptr: they are computed.
+struct MergedStudy;
+void add_study(CLI::App& app, int& status, const MergedStudy* merging = nullptr);
 void add_problem(CLI::App& app);
 void add_schema(CLI::App& app);
 void add_completion(CLI::App& app);

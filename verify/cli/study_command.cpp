@@ -1,20 +1,16 @@
 // bitwell study
 #include <fmt/format.h>
 
-#include <csignal>
 #include <memory>
-#include <nlohmann/json.hpp>
 
-#include "bitwell_commit.h"
 #include "experiments/study/accumulate.h"
 #include "experiments/study/gemm_error.h"
 #include "experiments/study/quantise_study.h"
 #include "experiments/study/recommend.h"
 #include "experiments/study/stages.h"
-#include "model/machine/failure.h"
 #include "verify/cli/command.h"
+#include "verify/cli/study_run.h"
 #include "verify/launch/file/dimensions.h"
-#include "verify/launch/output/output_files.h"
 #include "verify/terminal/table.h"
 
 namespace bitwell::cli {
@@ -23,72 +19,11 @@ using terminal::Column;
 using terminal::end_progress;
 using terminal::grouped;
 using terminal::left;
-using terminal::note;
 using terminal::progress;
 using terminal::table;
 namespace {
 
-volatile std::sig_atomic_t interrupted = 0;
-
 constexpr uint64_t kMostK = 1 << 20;  // the studies' own limit
-
-struct StudyOptions {
-  study::Running running;
-  std::string json;
-};
-
-void add_running(CLI::App& command, StudyOptions& o) {
-  CLI::Option* csv = command.add_option("--csv", o.running.csv,
-                                        "Keep every point in this file; a stopped run goes on with it");
-  command.add_option("--json", o.json, "Write schema, commit, question and every point to this file");
-  command.add_flag("--fresh", o.running.fresh, "Write over the CSV instead of going on with it")->needs(csv);
-  command
-      .add_option("--threads", o.running.threads, "Host threads (default: all cores); the bytes are the same")
-      ->check(whole(0, 4096));
-}
-
-// Runs the study with progress; stops cleanly at the first Ctrl-C.
-std::vector<std::vector<std::string>> run_study(const study::Study& s, StudyOptions& o, int& status) {
-  std::signal(SIGINT, [](int) {
-    interrupted = 1;
-    std::signal(SIGINT, SIG_DFL);  // a second one ends the process
-  });
-  const study::Spread spread(true);
-  o.running.spread = &spread;
-  o.running.stop = [] { return interrupted != 0; };
-  launch::OutputFiles files;
-  if (!o.running.csv.empty()) files.plan(o.running.csv, "--csv");  // appended to, piece by piece
-  if (!o.json.empty()) files.plan(o.json, "--json");
-  o.running.progress = [](const study::Progress& p) {
-    const double each = p.seconds / static_cast<double>(std::max<size_t>(1, p.done - p.earlier));
-    progress(fmt::format("{} of {} pieces, about {:.0f} s left", p.done, p.all,
-                         each * static_cast<double>(p.all - p.done)));
-  };
-  const auto rows = study::run(s, o.running);
-  end_progress();
-  std::signal(SIGINT, SIG_DFL);
-  if (spread.rank() != 0) throw CLI::Success();  // the first process has the rows
-  if (interrupted != 0) {
-    status = failed;
-    note("bitwell: stopped; " + (o.running.csv.empty()
-                                     ? "--csv would have kept the points"
-                                     : "the same command goes on with '" + o.running.csv + "'"));
-  }
-  if (!o.json.empty()) {
-    nlohmann::json all = {{"schema", "bitwell-study-" + s.name + "-1"},
-                          {"study", s.name},
-                          {"seed", s.seed},
-                          {"commit", BITWELL_COMMIT},
-                          {"version", BITWELL_VERSION},
-                          {"asked", s.asked},
-                          {"columns", s.columns},
-                          {"whole", interrupted == 0},
-                          {"rows", rows}};
-    files.write(o.json, all.dump(1) + "\n");
-    files.commit();
-  }
-  return rows;
-}
 
 std::string share(uint64_t part, uint64_t all) {
   if (part == 0) return "0";
@@ -144,7 +79,7 @@ void print_accumulate(const std::vector<std::vector<std::string>>& rows) {
         grouped(beyond));
 }
 
-void add_accumulate(CLI::App& study, int& status) {
+void add_accumulate(CLI::App& study, int& status, const MergedStudy* merging) {
   CLI::App* command = study.add_subcommand(
       "accumulate",
       "Error of every order of summation against the exact sum, as k grows, over data families");
@@ -170,7 +105,7 @@ void add_accumulate(CLI::App& study, int& status) {
   command->add_option("--atol", o->plan.tolerance.absolute, "Absolute tolerance of the problem")
       ->capture_default_str();
   command->add_flag("--list", o->list, "Name the orders and the data families, and stop");
-  add_running(*command, *o);
+  add_running(*command, *o, merging);
   command->callback([o, &status] {
     if (o->list) {
       std::vector<std::vector<std::string>> rows;
@@ -181,7 +116,7 @@ void add_accumulate(CLI::App& study, int& status) {
       fmt::print("{}", table({{"kind"}, {"name"}, {"what it is"}}, rows));
       return;
     }
-    print_accumulate(run_study(study::accumulate_study(o->plan), *o, status));
+    run_study(study::accumulate_study(o->plan), *o, status, print_accumulate);
   });
 }
 
@@ -219,7 +154,7 @@ void print_rows(const std::vector<std::vector<std::string>>& rows, const std::ve
   fmt::print("{}", table(titles, rows));
 }
 
-void add_quantise(CLI::App& study, int& status) {
+void add_quantise(CLI::App& study, int& status, const MergedStudy* merging) {
   CLI::App* command = study.add_subcommand(
       "quantise",
       "Signal to noise, bias and clipping of the recipes that make NVFP4 and MXFP4 out of tensors");
@@ -235,17 +170,18 @@ void add_quantise(CLI::App& study, int& status) {
       ->check(whole(32, 1 << 20))
       ->capture_default_str();
   command->add_option("--seed", o->plan.seed, "Seed of the data")->capture_default_str();
-  add_running(*command, *o);
+  add_running(*command, *o, merging);
   command->callback([o, &status] {
-    const study::Study s = study::quantise_study(o->plan);
-    print_rows(run_study(s, *o, status), {{"input"},
-                                          {"recipe"},
-                                          {"SQNR, dB", true},
-                                          {"bias / sigma", true},
-                                          {"bias of magnitudes", true},
-                                          {"clipped", true},
-                                          {"zeros", true},
-                                          {"scale bits an element", true}});
+    run_study(study::quantise_study(o->plan), *o, status, [](const study::Rows& rows) {
+      print_rows(rows, {{"input"},
+                        {"recipe"},
+                        {"SQNR, dB", true},
+                        {"bias / sigma", true},
+                        {"bias of magnitudes", true},
+                        {"clipped", true},
+                        {"zeros", true},
+                        {"scale bits an element", true}});
+    });
   });
 }
 
@@ -291,7 +227,7 @@ void print_stages(const std::vector<std::vector<std::string>>& rows) {
       "the clock,\nand no registers that ptxas spills.\n");
 }
 
-void add_stages(CLI::App& study, int& status) {
+void add_stages(CLI::App& study, int& status, const MergedStudy* merging) {
   CLI::App* command = study.add_subcommand("stages",
                                            "Which tile and number of stages a GEMM on an H200 should have, "
                                            "by the model of time, and how sure that is");
@@ -316,18 +252,18 @@ void add_stages(CLI::App& study, int& status) {
   command->add_option("--seed", o->plan.seed, "Of the draws")
       ->check(whole(0, 1 << 30))
       ->capture_default_str();
-  add_running(*command, *o);
+  add_running(*command, *o, merging);
   command->callback([o, &status] {
     if (!o->shapes.empty()) o->plan.shapes.clear();
     for (const std::string& text : o->shapes) {
       const std::vector<int> d = launch::parse_dimensions(text, "MxNxK");
       o->plan.shapes.push_back({d[0], d[1], d[2]});
     }
-    print_stages(run_study(study::stages_study(o->plan), *o, status));
+    run_study(study::stages_study(o->plan), *o, status, print_stages);
   });
 }
 
-void add_gemm_error(CLI::App& study, int& status) {
+void add_gemm_error(CLI::App& study, int& status, const MergedStudy* merging) {
   CLI::App* command = study.add_subcommand(
       "gemm-error",
       "What tensor-core sums, split k and epilogues lose after quantisation, over an output tile");
@@ -346,30 +282,31 @@ void add_gemm_error(CLI::App& study, int& status) {
       ->capture_default_str();
   command->add_option("--seed", o->plan.seed, "Seed of the data")->capture_default_str();
   command->add_flag("--map", o->map, "The error of every element of one tile at the longest k");
-  add_running(*command, *o);
+  add_running(*command, *o, merging);
   command->callback([o, &status] {
     if (o->map) {
-      const study::Study s = study::gemm_error_map(o->plan);
-      const auto rows = run_study(s, *o, status);
-      if (o->running.csv.empty())
+      run_study(study::gemm_error_map(o->plan), *o, status, [o](const study::Rows& rows) {
+        if (!o->running.csv.empty()) return;
         print_rows(rows, {{"family"},
                           {"sum"},
                           {"m", true},
                           {"n", true},
                           {"error / A", true},
                           {"error, ULP of fp16", true}});
+      });
       return;
     }
-    const study::Study s = study::gemm_error_study(o->plan);
-    print_rows(run_study(s, *o, status), {{"family"},
-                                          {"k", true},
-                                          {"sum"},
-                                          {"split of k", true},
-                                          {"handed over as"},
-                                          {"output"},
-                                          {"largest error / A", true},
-                                          {"RMS error / A", true},
-                                          {"overflows", true}});
+    run_study(study::gemm_error_study(o->plan), *o, status, [](const study::Rows& rows) {
+      print_rows(rows, {{"family"},
+                        {"k", true},
+                        {"sum"},
+                        {"split of k", true},
+                        {"handed over as"},
+                        {"output"},
+                        {"largest error / A", true},
+                        {"RMS error / A", true},
+                        {"overflows", true}});
+    });
   });
 }
 
@@ -409,7 +346,7 @@ void add_recommend(CLI::App& study, int& status) {
 
 }  // namespace
 
-void add_study(CLI::App& app, int& status) {
+void add_study(CLI::App& app, int& status, const MergedStudy* merging) {
   CLI::App* study = app.add_subcommand(
       "study", "Measures what arithmetic costs in accuracy, and models what stages cost in time");
   study->require_subcommand(1);
@@ -419,14 +356,16 @@ void add_study(CLI::App& app, int& status) {
       "         quantise    signal to noise, bias and clipping of quantisation recipes\n"
       "         gemm-error  what tensor-core sums, split k and epilogues lose\n"
       "         stages      which tile and how many stages, by the model of time\n\n"
-      "Built with MPI, `mpirun bitwell study NAME ...` spreads the pieces over machines; the files are the "
+      "Machines share the pieces of all but recommend by --shard and --journal (bitwell help shards). Built "
+      "with MPI, `mpirun bitwell study NAME ...` spreads them over those of one allocation; the files are "
+      "the "
       "same.\n\n"
       "Example:  bitwell study accumulate --family gaussian same_sign --most-k 4096 --csv accumulate.csv");
-  add_accumulate(*study, status);
+  add_accumulate(*study, status, merging);
   add_recommend(*study, status);
-  add_quantise(*study, status);
-  add_gemm_error(*study, status);
-  add_stages(*study, status);
+  add_quantise(*study, status, merging);
+  add_gemm_error(*study, status, merging);
+  add_stages(*study, status, merging);
 }
 
 }  // namespace bitwell::cli

@@ -1,14 +1,8 @@
 #include "verify/verdict/journal.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
 
 #include "model/machine/failure.h"
@@ -23,144 +17,58 @@ namespace fs = std::filesystem;
 using machine::InputError;
 using nlohmann::json;
 
-constexpr const char* kSchema = "bitwell-journal-1";
-constexpr const char* kEnding = ".jsonl";
-constexpr uint64_t kMostJournal = uint64_t{1} << 30;  // bytes
-
-json head_of(const Question& q, const Shard& shard) {
-  return {{"schema", kSchema},    {"version", q.version}, {"verify", q.subject},
-          {"kernels", q.kernels}, {"archs", q.archs},     {"full", q.full},
-          {"races", q.races},     {"shard", shard.index}, {"shards", shard.of}};
-}
-
-std::string host() {
-  std::array<char, 65> name{};
-  gethostname(name.data(), name.size() - 1);
-  std::string out = name.data();
-  for (char& c : out)
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-') c = '_';
-  return out.empty() ? "host" : out;
-}
+constexpr uint64_t kMostResult = uint64_t{1} << 30;  // bytes
 
 std::string result_path(const std::string& folder, const std::string& digest) {
   return folder + "/results/" + digest;
 }
 
-// A line of a file, and where it stands.
-struct Line {
-  std::string file;
-  size_t number;
-  json text;
-  std::string at() const { return file + ", line " + std::to_string(number); }
-};
-
-// Of one journal; who is stopped while it writes leaves the last line torn.
-std::vector<Line> lines_of(const std::string& file, std::vector<std::string>& notes) {
-  const std::string text = launch::read_file(file, kMostJournal);
-  std::vector<Line> out;
-  size_t number = 0;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    json line = json::parse(text.begin() + static_cast<std::ptrdiff_t>(begin),
-                            text.begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
-    ++number;
-    if (end == text.size()) {
-      notes.push_back("the last line of " + file + " is torn: its case counts as not judged");
-      return out;
-    }
-    if (!line.is_object())
-      throw InputError(file + ", line " + std::to_string(number) + " is no line of a journal: remove it");
-    out.push_back({file, number, std::move(line)});
-    begin = end + 1;
+Question question_of(const journal::Question& q, const std::string& folder) {
+  try {
+    const json& j = q.asked;
+    return {q.version, j.at("verify"), j.at("kernels"), j.at("archs"), j.at("full"), j.at("races")};
+  } catch (const json::exception&) {
+    throw InputError("the journals in '" + folder + "' answer 'bitwell " + q.words() +
+                     "', which is no question of verify's");
   }
-  return out;
 }
 
-Question question_of(const Line& head, const std::string& version) {
-  const json& j = head.text;
-  if (j.value("schema", json()) != kSchema)
-    throw InputError(head.file +
-                     " is no journal of this version of bitwell: its first line does not say \"schema\": \"" +
-                     std::string(kSchema) + "\"");
-  Question out{j.at("version"), j.at("verify"), j.at("kernels"), j.at("archs"), j.at("full"), j.at("races")};
-  if (out.version != version)
-    throw InputError(head.file + " is of '" + out.version + "', this is '" + version +
-                     "': judge its cases again, or merge with that one");
-  const uint64_t index = j.at("shard"), of = j.at("shards");
-  if (index < 1 || index > of)
-    throw InputError(head.file + " is of shard " + std::to_string(index) + " of " + std::to_string(of) +
-                     ", which there is not");
-  return out;
-}
-
-std::vector<std::string> files_of(const std::string& folder) {
-  std::vector<std::string> out;
+// What a line's case came to; false where its result is gone.
+bool read_line(const journal::Line& line, const std::string& folder, Judged& judged,
+               std::vector<std::string>& notes) {
+  judged = judged_of(line.text, folder);
+  if (!judged.recorded) return true;
+  const std::string digest = line.text.at("recorded"), path = result_path(folder, digest);
   std::error_code none;
-  for (const auto& entry : fs::directory_iterator(folder, none))
-    if (entry.path().extension() == kEnding) out.push_back(entry.path().string());
-  std::sort(out.begin(), out.end());
-  return out;
+  if (fs::is_regular_file(path, none)) {
+    const std::string text = launch::read_file(path, kMostResult);
+    const auto bytes = std::as_bytes(std::span(text));
+    judged.recorded->assign(bytes.begin(), bytes.end());
+  }
+  if (digest_of(*judged.recorded) == digest) return true;
+  notes.push_back(path + ", the result of '" + suite::text_of(judged.of) +
+                  "', is not there or not whole: the case counts as not judged");
+  return false;
 }
 
-Journals read(const std::string& folder, const std::string& version, std::optional<Question> question) {
+Journals read(const std::string& folder, journal::Journals journals) {
   Journals out;
-  std::map<suite::Case, Line> by_case;
-  std::map<std::string, Line> modules;  // by kernel and architecture
-  for (const std::string& file : files_of(folder)) {
-    const std::vector<Line> lines = lines_of(file, out.notes);
-    if (lines.empty()) continue;
-    try {
-      const Question asked = question_of(lines.front(), version);
-      if (!question) question = asked;
-      if (asked != *question)
-        throw InputError(file + " answers 'bitwell " + asked.words() + "', and others there 'bitwell " +
-                         question->words() + "': give each question a folder of its own");
-      for (size_t i = 1; i < lines.size(); ++i) {
-        const Line& line = lines[i];
-        const suite::Case of = suite::read_case(line.text.at("case").get<std::string>());
-        const auto [text, added] = modules.emplace(of.suite + "/" + of.kernel + "." + of.arch, line);
-        if (!added && text->second.text.at("modules") != line.text.at("modules"))
-          throw InputError(line.at() + ": '" + text->first + "' is another PTX than " + text->second.at() +
-                           " has: remove the journal of the one that is not meant");
-        const auto [first, new_one] = by_case.emplace(of, line);
-        if (!new_one && !same(first->second.text, line.text))
-          throw InputError(line.at() + ": '" + suite::text_of(of) + "' came out otherwise than " +
-                           first->second.at() +
-                           " has it: one of these machines is broken, or bitwell is; the same case gives the "
-                           "same bits everywhere");
-      }
-    } catch (const json::exception& e) {
-      throw InputError(file + " is no journal: " + e.what());
-    }
-  }
-  if (!question)
-    throw InputError("no journal in '" + folder + "': 'bitwell verify SUITE --journal " + folder +
-                     "' writes one");
-  out.question = *question;
-  for (const suite::Case& c : cases_of(*question, {}, {})) {
+  out.question = question_of(journal::question_of(journals, folder), folder);
+  out.notes = std::move(journals.notes);
+  std::map<suite::Case, const journal::Line*> by_case;
+  for (const auto& [text, line] : journals.by_case) by_case.emplace(suite::read_case(text), &line);
+  for (const suite::Case& c : cases_of(out.question, {}, {})) {
     const auto at = by_case.find(c);
-    if (at == by_case.end()) {
-      out.missing.push_back(c);
-      continue;
-    }
-    const Line& line = at->second;
-    Judged judged = judged_of(line.text, folder);
-    if (judged.recorded) {
-      const std::string digest = line.text.at("recorded"), path = result_path(folder, digest);
-      std::error_code none;
-      if (fs::is_regular_file(path, none)) {
-        const std::string text = launch::read_file(path, kMostJournal);
-        const auto bytes = std::as_bytes(std::span(text));
-        judged.recorded->assign(bytes.begin(), bytes.end());
-      }
-      if (digest_of(*judged.recorded) != digest) {
-        out.notes.push_back(path + ", the result of '" + suite::text_of(c) +
-                            "', is not there or not whole: the case counts as not judged");
+    Judged judged;
+    try {
+      if (at == by_case.end() || !read_line(*at->second, folder, judged, out.notes)) {
         out.missing.push_back(c);
         continue;
       }
+      out.fingerprints[c] = at->second->text.at("fingerprint");
+    } catch (const json::exception& e) {
+      throw InputError(at->second->file + " is no journal: " + e.what());
     }
-    out.fingerprints[c] = line.text.at("fingerprint");
     out.judged.push_back(std::move(judged));
   }
   return out;
@@ -175,11 +83,15 @@ std::vector<const suite::Suite*> Question::suites() const {
   return out;
 }
 
-std::string Question::words() const {
-  std::string out = "verify " + subject;
-  for (const std::string& kernel : kernels) out += " --kernel " + kernel;
-  for (const std::string& arch : archs) out += " --arch " + arch;
-  return out + (full ? " --full" : "") + (races ? " --races" : "");
+journal::Question Question::as_asked() const {
+  std::vector<std::string> command{"verify", subject};
+  for (const std::string& kernel : kernels) command.insert(command.end(), {"--kernel", kernel});
+  for (const std::string& arch : archs) command.insert(command.end(), {"--arch", arch});
+  if (full) command.emplace_back("--full");
+  if (races) command.emplace_back("--races");
+  return {version,
+          command,
+          {{"verify", subject}, {"kernels", kernels}, {"archs", archs}, {"full", full}, {"races", races}}};
 }
 
 Plan Question::plan(Plan with) const {
@@ -190,15 +102,26 @@ Plan Question::plan(Plan with) const {
   return with;
 }
 
-std::vector<suite::Case> cases_of(const Question& question, const Plan& plan, const Shard& shard) {
-  std::vector<suite::Case> out;
-  std::set<std::array<std::string, 3>> seen;  // those drawn at once
-  uint64_t number = 0;
+std::vector<suite::Case> cases_of(const Question& question, const Plan& plan, const journal::Shard& shard,
+                                  const journal::Times& times) {
+  std::vector<suite::Case> all;
+  std::vector<std::vector<size_t>> pieces;  // each drawn at once
+  std::map<std::array<std::string, 3>, size_t> seen;
   for (const suite::Suite* suite : question.suites())
     for (suite::Case& c : cases_of(*suite, question.plan(plan))) {
-      if (seen.insert({c.suite, c.kernel, c.of}).second) ++number;
-      if ((number - 1) % shard.of + 1 == shard.index) out.push_back(std::move(c));
+      const auto [at, added] = seen.emplace(std::array{c.suite, c.kernel, c.of}, pieces.size());
+      if (added) pieces.emplace_back();
+      pieces[at->second].push_back(all.size());
+      all.push_back(std::move(c));
     }
+  std::vector<double> seconds(times.any() ? pieces.size() : 0);
+  for (size_t i = 0; i < seconds.size(); ++i)
+    for (const size_t c : pieces[i]) seconds[i] += times.of(suite::text_of(all[c]));
+  std::set<size_t> taken;
+  for (const size_t i : journal::part(pieces.size(), seconds, shard))
+    taken.insert(pieces[i].begin(), pieces[i].end());
+  std::vector<suite::Case> out;
+  for (const size_t i : taken) out.push_back(std::move(all[i]));
   return out;
 }
 
@@ -212,33 +135,20 @@ std::string modules_of(const suite::Case& c, const std::string& folder) {
 }
 
 std::string fingerprint(const Question& question, const suite::Case& c, const std::string& modules) {
-  const std::string text =
-      question.version + (question.races ? "\nraces\n" : "\n") + suite::text_of(c) + "\n" + modules;
-  capture::Digest out;
-  out.add(std::as_bytes(std::span(text)));
-  return out.hex();
+  return journal::fingerprint({question.version, question.races ? "races" : "", suite::text_of(c), modules});
 }
 
 Journals read_journals(const std::string& folder, const std::string& version) {
-  return read(folder, version, std::nullopt);
+  return read(folder, journal::read(folder, version));
 }
 Journals read_journals(const std::string& folder, const Question& question) {
-  return read(folder, question.version, question);
+  return read(folder, journal::read(folder, question.version, question.as_asked()));
 }
 
-Journal::Journal(const std::string& folder, const Question& question, const Shard& shard)
-    : folder_(folder), question_(question) {
+Journal::Journal(const std::string& folder, const Question& question, const journal::Shard& shard)
+    : folder_(folder), question_(question), writer_(folder, question.as_asked(), shard) {
   std::error_code error;
   fs::create_directories(folder + "/results", error);
-  const std::string stem = folder + "/" + question.subject + "." + std::to_string(shard.index) + "-of-" +
-                           std::to_string(shard.of) + "." + host() + ".";
-  for (int number = 1; file_ == nullptr; ++number) {
-    path_ = stem + std::to_string(number) + kEnding;
-    file_.reset(std::fopen(path_.c_str(), "wx"));
-    if (file_ == nullptr && errno != EEXIST)
-      throw InputError("the journal '" + path_ + "' cannot be written: " + std::strerror(errno));
-  }
-  write(head_of(question, shard).dump());
 }
 
 void Journal::add(const Judged& judged, const std::string& modules) {
@@ -252,12 +162,7 @@ void Journal::add(const Judged& judged, const std::string& modules) {
       launch::replace_file(path, "--journal",
                            {reinterpret_cast<const char*>(judged.recorded->data()), judged.recorded->size()});
   }
-  write(line.dump());
-}
-
-void Journal::write(const std::string& line) {
-  if (std::fputs((line + "\n").c_str(), file_.get()) < 0 || std::fflush(file_.get()) != 0)
-    throw InputError("the journal '" + path_ + "' cannot be written: " + std::strerror(errno));
+  writer_.add(line);
 }
 
 }  // namespace bitwell::verdict

@@ -1,13 +1,11 @@
-// What processes on any number of machines have judged, as one folder: a line a case, each process a file of
-// its own, to which it adds lines as it goes. Who stops leaves what it has done.
+// What processes on any number of machines have judged, as one folder of journals.
 #pragma once
-#include <cstdint>
-#include <cstdio>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
+#include "verify/journal/folder.h"
+#include "verify/journal/parts.h"
 #include "verify/verdict/judge.h"
 
 namespace bitwell::verdict {
@@ -20,21 +18,17 @@ struct Question {
   std::vector<std::string> archs{};
   bool full = false, races = false;
 
-  bool operator==(const Question&) const = default;
   // Of the suite, or of all of them. InputError for one that is not there.
   std::vector<const suite::Suite*> suites() const;
-  // "verify gemv --kernel fused".
-  std::string words() const;
+  // As its journals have it: "verify gemv --kernel fused".
+  journal::Question as_asked() const;
   // As a plan, which has these.
   Plan plan(Plan with) const;
 };
 
-// Of cases that are counted through, each `of`-th from the `index`-th on; from 1.
-struct Shard {
-  uint64_t index = 1, of = 1;
-};
 // The cases of that part, those of one kernel that differ by architecture alone together.
-std::vector<suite::Case> cases_of(const Question& question, const Plan& plan, const Shard& shard);
+std::vector<suite::Case> cases_of(const Question& question, const Plan& plan, const journal::Shard& shard,
+                                  const journal::Times& times = {});
 
 // Which case it was, of which texts, by which bitwell: who has the same may take its result.
 std::string fingerprint(const Question& question, const suite::Case& c, const std::string& modules);
@@ -59,18 +53,17 @@ Journals read_journals(const std::string& folder, const Question& question);
 class Journal {
  public:
   // A new file of the folder, which is made where it is not there. InputError where that cannot be.
-  Journal(const std::string& folder, const Question& question, const Shard& shard);
+  Journal(const std::string& folder, const Question& question, const journal::Shard& shard);
   // When it returns, the line is written. `modules`: modules_of the case. Throws InputError.
   void add(const Judged& judged, const std::string& modules);
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return writer_.path(); }
   // Where failed cases are to be written.
   static std::string replay_folder(const std::string& folder) { return folder + "/replay"; }
 
  private:
-  void write(const std::string& line);
-  std::string folder_, path_;
+  std::string folder_;
   Question question_;
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{nullptr, std::fclose};
+  journal::Writer writer_;
 };
 
 }  // namespace bitwell::verdict

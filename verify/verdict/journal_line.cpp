@@ -83,14 +83,6 @@ Judged judged_of(const json& line, const std::string& folder) {
   return out;
 }
 
-bool same(json a, json b) {
-  for (json* j : {&a, &b}) {
-    j->erase("seconds");
-    if (j->contains("failure")) (*j)["failure"].erase("replay_error");
-  }
-  return a == b;
-}
-
 std::string digest_of(const std::vector<std::byte>& bytes) {
   capture::Digest out;
   out.add(bytes);

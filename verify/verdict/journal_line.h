@@ -11,8 +11,6 @@ namespace bitwell::verdict {
 nlohmann::json as_json(const Judged& judged, const std::string& folder);
 // The result is left empty. Throws nlohmann::json::exception, and InputError for a case that is not there.
 Judged judged_of(const nlohmann::json& line, const std::string& folder);
-// Of one case, whether they say the same; how long it took is nobody's matter.
-bool same(nlohmann::json a, nlohmann::json b);
 std::string digest_of(const std::vector<std::byte>& bytes);
 
 }  // namespace bitwell::verdict

@@ -152,6 +152,16 @@ struct Piece {
   suite::PlannedCase planned;
 };
 
+void longest_first(std::vector<Piece>& pieces, const std::function<double(const Piece&)>& seconds) {
+  std::vector<std::pair<double, Piece>> by;
+  for (Piece& piece : pieces) {
+    const double took = seconds(piece);
+    by.emplace_back(took, std::move(piece));
+  }
+  std::stable_sort(by.begin(), by.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (size_t i = 0; i < by.size(); ++i) pieces[i] = std::move(by[i].second);
+}
+
 // Judges each case that `wants` takes; `tell` hears of each when it is judged, one at a time.
 void judge_pieces(const suite::Suite& suite, const Asked& asked,
                   const std::function<bool(const suite::Case&)>& wants,
@@ -168,6 +178,16 @@ void judge_pieces(const suite::Suite& suite, const Asked& asked,
     for (suite::PlannedCase& planned : cases_of(*asked.kernels[i], plan))
       pieces.push_back({i, std::move(planned)});
   }
+  if (plan.seconds)
+    longest_first(pieces, [&](const Piece& piece) {
+      double out = 0;
+      for (const Trial& t : trials[piece.kernel])
+        if (const suite::Case of{suite.name, asked.kernels[piece.kernel]->name, t.build.arch,
+                                 piece.planned.name};
+            wants(of))
+          out += plan.seconds(of);
+      return out;
+    });
   std::mutex mutex;
   size_t done = 0;
   suite::each_in_parallel(pieces.size(), plan.threads, [&](size_t at) {

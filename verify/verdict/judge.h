@@ -23,6 +23,7 @@ struct Plan {
   std::string replay = "bitwell-replay";  // folder for failed cases
   bool replay_each = false;               // of each failed case, not of a verdict's first alone
   std::function<void(size_t done, size_t all, const std::string& now)> progress = nullptr;
+  std::function<double(const suite::Case&)> seconds = nullptr;  // with it, cases that take longest come first
 };
 
 // One verdict a kernel and architecture, in the suite's order of kernels. Throws machine::InputError for

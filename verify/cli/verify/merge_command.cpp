@@ -10,6 +10,7 @@
 #include "verify/cli/report/short_names.h"
 #include "verify/cli/report/verdicts.h"
 #include "verify/cli/shell/version.h"
+#include "verify/cli/study_run.h"
 #include "verify/launch/output/output_files.h"
 #include "verify/terminal/table.h"
 #include "verify/verdict/journal.h"
@@ -20,11 +21,11 @@ namespace {
 constexpr size_t kMostMissing = 12;  // that a person is told
 
 struct MergeOptions {
-  std::string folder, junit;
+  std::string folder, junit, csv;
   bool json = false, verbose = false;
 };
 
-void merge(const MergeOptions& options, int& status) {
+void merge_verdicts(const MergeOptions& options, int& status) {
   const verdict::Journals journals = verdict::read_journals(options.folder, version());
   for (const std::string& note : journals.notes) terminal::note("bitwell: " + note);
   const verdict::Question& question = journals.question;
@@ -67,11 +68,26 @@ void merge(const MergeOptions& options, int& status) {
       fmt::print("  {}\n", suite::text_of(journals.missing[i]));
     if (journals.missing.size() > kMostMissing)
       fmt::print("  ... and {} more; --json has them all\n", journals.missing.size() - kMostMissing);
-    fmt::print("judge them: bitwell {} --journal {}\n\n", question.words(), options.folder);
+    fmt::print("judge them: bitwell {} --journal {}\n\n", question.as_asked().words(), options.folder);
   }
   if (verdicts.empty()) return;
   fmt::print("{}\n\n", summary(question.subject, verdicts, {}));
   print_verdicts(verdicts, {}, false, options.verbose);
+}
+
+void merge(const MergeOptions& options, int& status) {
+  const std::string kind = journal::kind_of(options.folder), of = "'" + options.folder + "' is of ";
+  if (kind == "campaign")
+    throw machine::InputError(of + "planted mistakes: 'campaign --merge " + options.folder +
+                              "' makes the report");
+  if (kind == "study") {
+    if (!options.junit.empty()) throw machine::InputError(of + "a study, which has no --junit");
+    const journal::Journals journals = journal::read(options.folder, version());
+    return merge_study(journal::question_of(journals, options.folder).command,
+                       {options.folder, options.csv, options.json}, status);
+  }
+  if (!options.csv.empty()) throw machine::InputError(of + "verdicts; --csv is of studies");
+  merge_verdicts(options, status);
 }
 
 }  // namespace
@@ -79,12 +95,16 @@ void merge(const MergeOptions& options, int& status) {
 void add_merge(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand(
       "merge",
-      "The report of verify's cases that many processes have judged, by the journals they have left");
+      "The report of what many processes have judged (verify) or computed (study), by the journals they have "
+      "left");
   auto options = std::make_shared<MergeOptions>();
-  command->add_option("DIR", options->folder, "The folder that verify --journal names")
+  command->add_option("DIR", options->folder, "The folder that --journal names")
       ->required()
       ->check(CLI::ExistingDirectory);
-  command->add_flag("--json", options->json, "Verdicts as JSON, and the cases that are missing");
+  command->add_flag(
+      "--json", options->json,
+      "Verdicts as JSON, and the cases that are missing; of a study what its own --json writes");
+  command->add_option("--csv", options->csv, "Write the points of a study to this file, as its own --csv");
   command->add_option("--junit", options->junit,
                       "Write the verdicts to this file too, in JUnit's XML, for CI servers");
   command->add_flag("-v,--verbose", options->verbose, kVerboseHelp);

@@ -13,10 +13,10 @@
 #include "verify/cli/report/short_names.h"
 #include "verify/cli/report/verdicts.h"
 #include "verify/cli/shell/version.h"
-#include "verify/cli/verify/shard.h"
 #include "verify/cli/verify/verify_device.h"
 #include "verify/cli/verify/verify_exhaust.h"
 #include "verify/cli/verify/verify_time.h"
+#include "verify/journal/shard.h"
 #include "verify/launch/output/output_files.h"
 #include "verify/terminal/table.h"
 #include "verify/verdict/journal.h"
@@ -44,6 +44,7 @@ struct VerifyOptions {
   std::string only;         // the text of a case, or empty: all
   std::string journal;      // folder, or empty
   std::string shard;        // of its cases; or empty: all
+  std::string times;        // folder that says how long cases took, or empty
   bool time = false;        // by the model
   std::string time_device;  // whose costs; empty: by the code
 };
@@ -82,12 +83,14 @@ void print_cases(const Subject& subject, const verdict::Plan& plan, bool json) {
 // Judges the cases of a shard that the folder's journals do not have yet.
 void run_shard(const Subject& subject, const VerifyOptions& options, int& status) {
   const std::string& folder = options.journal;
-  const verdict::Shard shard = options.shard.empty() ? verdict::Shard{} : shard_of(options.shard);
+  const journal::Shard shard = journal::shard_of(options.shard);
+  const journal::Times times(options.times, folder);
   const verdict::Question question{version(),          subject.name,      options.plan.kernels,
                                    options.plan.archs, options.plan.full, options.plan.races};
   verdict::Plan plan = options.plan;
   plan.replay = verdict::Journal::replay_folder(folder);
   plan.replay_each = true;
+  if (times.any()) plan.seconds = [&](const suite::Case& c) { return times.of(suite::text_of(c)); };
   const verdict::Journals before = verdict::read_journals(folder, question);
   for (const std::string& note : before.notes) terminal::note("bitwell: " + note);
   std::set<suite::Case> left;
@@ -97,7 +100,7 @@ void run_shard(const Subject& subject, const VerifyOptions& options, int& status
     if (out.empty()) out = verdict::modules_of(c, plan.ptx);
     return out;
   };
-  const std::vector<suite::Case> all = verdict::cases_of(question, plan, shard);
+  const std::vector<suite::Case> all = verdict::cases_of(question, plan, shard, times);
   for (const suite::Case& c : all) {
     const auto there = before.fingerprints.find(c);
     const std::string own = verdict::fingerprint(question, c, modules_of(c));
@@ -318,6 +321,14 @@ void add_subject(CLI::App& verify, const Subject& subject, int& status) {
           "Judge the I-th of N parts of the cases; auto: as Slurm, Kubernetes (auto/N), Bazel or a runner of "
           "GoogleTest says")
       ->type_name("I/N")
+      ->needs(journal);
+  command
+      .add_option(
+          "--times", options->times,
+          "A folder of journals that an earlier run left, of whatever version: shards are made equal by "
+          "how long its cases took, and each judges the longest first. All shards need the same")
+      ->type_name("DIR")
+      ->check(CLI::ExistingDirectory)
       ->needs(journal);
   command
       .add_option("--junit", options->junit,

@@ -1,4 +1,4 @@
-#include "verify/cli/verify/shard.h"
+#include "verify/journal/shard.h"
 
 #include <charconv>
 #include <cstdio>
@@ -8,7 +8,7 @@
 
 #include "model/machine/failure.h"
 
-namespace bitwell::cli {
+namespace bitwell::journal {
 namespace {
 
 using machine::InputError;
@@ -39,7 +39,7 @@ std::optional<uint64_t> variable(const char* name) {
   throw InputError("--shard auto: " + std::string(name) + " is '" + text + "', which is no number");
 }
 
-verdict::Shard checked(uint64_t index, uint64_t of, const std::string& said) {
+Shard checked(uint64_t index, uint64_t of, const std::string& said) {
   if (of < 1 || of > kMostShards)
     throw InputError(said + ": of 1 to " + std::to_string(kMostShards) + " shards, not of " +
                      std::to_string(of));
@@ -56,7 +56,7 @@ void touch_status_file() {
   if (std::FILE* file = std::fopen(path, "w")) std::fclose(file);
 }
 
-verdict::Shard from_environment(std::optional<uint64_t> of) {
+Shard from_environment(std::optional<uint64_t> of) {
   for (const Scheduler& s : kSchedulers) {
     const std::optional<uint64_t> index = variable(s.index);
     if (!index) continue;
@@ -78,7 +78,8 @@ verdict::Shard from_environment(std::optional<uint64_t> of) {
 
 }  // namespace
 
-verdict::Shard shard_of(const std::string& text) {
+Shard shard_of(const std::string& text) {
+  if (text.empty()) return {};
   const size_t slash = text.find('/');
   const std::optional<uint64_t> of =
       slash == std::string::npos ? std::nullopt : number(std::string_view(text).substr(slash + 1));
@@ -92,4 +93,4 @@ verdict::Shard shard_of(const std::string& text) {
   return checked(*which, *of, "--shard " + text);
 }
 
-}  // namespace bitwell::cli
+}  // namespace bitwell::journal
