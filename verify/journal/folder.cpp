@@ -202,7 +202,8 @@ std::string fingerprint(const std::vector<std::string>& parts) {
 Writer::Writer(const std::string& folder, const Question& question, const Shard& shard) {
   std::error_code error;
   fs::create_directories(folder, error);
-  const std::string name = question.command.size() < 2 ? question.command.front() : question.command[1];
+  const std::vector<std::string>& words = question.command;
+  const std::string name = words.size() < 2 || words[1].starts_with("-") ? words.front() : words[1];
   const std::string stem = folder + "/" + name + "." + std::to_string(shard.index) + "-of-" +
                            std::to_string(shard.of) + "." + host() + ".";
   for (int number = 1; file_ == nullptr; ++number) {

@@ -1,37 +1,30 @@
-// Plants mistakes into every kernel of bitwell's own and counts which ones the suites and the race check
-// find.
+#include "verify/bugs/mutation/campaign.h"
+
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <fstream>
 #include <set>
+#include <span>
 #include <thread>
 
 #include "verify/bugs/mutation/findings_log.h"
 #include "verify/bugs/mutation/judge.h"
 #include "verify/bugs/mutation/known.h"
 #include "verify/bugs/mutation/outcome.h"
-#include "verify/capture/captures.h"
+#include "verify/journal/folder.h"
+#include "verify/journal/parts.h"
 #include "verify/suite/parallel.h"
 #include "verify/terminal/table.h"
 
 namespace bitwell::bugs {
 namespace {
 
-struct Options {
-  std::vector<std::string> only;  // parts of kernels' names
-  std::string kind;               // part of a kind's name
-  size_t most = 6;                // of a kernel and kind, of those that are sampled
-  uint64_t seed = 1;
-  int threads = 0;
-  bool whole = false;   // those that no suite can fail too under every schedule
-  bool resume = false;  // what the log has is not run again
-  std::string list, log, scores;
-};
+using Options = CampaignOptions;
+using machine::InputError;
 
 // Planted at every site: what agents meet by. Of arithmetic and addresses there are thousands of sites.
 constexpr std::array kEverySite{
@@ -76,10 +69,49 @@ struct Trial {
   Outcome out;
 };
 
+// With its mutants, and what became of them.
+struct Planted {
+  Trial trial;
+  std::vector<Mutant> chosen;
+  std::vector<Finding> findings{};  // in their order
+};
+
 class Campaign {
  public:
   explicit Campaign(const Options& options)
       : o_(options), list_(read_list(options.list)), log_(options.log, options.resume) {}
+
+  // What is planted into a kernel; nobody has looked for it yet.
+  Planted planted(const Subject& subject) const {
+    const std::string text = only_entry(launch::read_file(subject.ptx), subject.entry);
+    Planted out{{subject, text, Values(text), {subject.name, {}, {}, {}, {}, {}}}, {}};
+    out.trial.out.used.resize(list_.size());
+    out.chosen = choose(out.trial);
+    out.findings.resize(out.chosen.size());
+    return out;
+  }
+
+  using Tell = std::function<void(size_t mutant, const Finding& found, double seconds)>;
+  // Looks for those; `tell` hears of each, on any thread.
+  void examine(Planted& p, const std::vector<size_t>& open, int threads, const Tell& tell) {
+    if (open.empty()) return;
+    const Jury jury(p.trial.subject, threads);
+    suite::each_in_parallel(open.size(), threads, [&](size_t n) {
+      const Mutant& m = p.chosen[open[n]];
+      const auto start = std::chrono::steady_clock::now();
+      p.findings[open[n]] = examine(p.trial, jury, m);
+      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+      tell(open[n], p.findings[open[n]], taken.count());
+      terminal::progress(fmt::format("{}: {} mutants so far", p.trial.subject.name, ++done_));
+    });
+  }
+
+  // What it came to, of those mutants of which there is a finding: `known`, or all.
+  Outcome outcome(Planted p, const std::vector<bool>& known = {}) const {
+    for (size_t i = 0; i < p.chosen.size(); ++i)
+      if (known.empty() || known[i]) count(p.trial, p.chosen[i], p.findings[i]);
+    return std::move(p.trial.out);
+  }
 
   // Of each kernel, several at a time: the cases of one do not keep all threads busy at its end.
   std::vector<Outcome> run(const std::vector<Subject>& subjects) {
@@ -93,11 +125,11 @@ class Campaign {
     return out;
   }
 
-  // Prints what there is to look at. Whether nothing was missed and no line of the list is stale; `whole`:
-  // lines of which no mutant was planted are.
-  bool report(const std::vector<Outcome>& outcomes, bool whole) const {
-    fmt::print("{}", tables(outcomes));
-    fmt::print(
+  // What there is to look at. Whether nothing was missed and no line of the list is stale; `whole`: lines of
+  // which no mutant was planted are.
+  CampaignEnd report(const std::vector<Outcome>& outcomes, bool whole) const {
+    std::string out = tables(outcomes);
+    out += fmt::format(
         "\nWaits, arrivals, barriers, fences, copies, stores, parities, counts, bytes, scopes, orders, "
         "swapped "
         "coordinates\nand accumulations are planted at every site. Of more than {} sites of another kind in "
@@ -108,7 +140,7 @@ class Campaign {
       bool first = true;
       for (const Outcome& o : outcomes)
         for (const std::string& text : o.*texts) {
-          fmt::print("{}  {}", first ? title : "", text);
+          out += fmt::format("{}  {}", first ? title : "", text);
           first = false;
         }
       return first;
@@ -121,44 +153,32 @@ class Campaign {
       Use use = Use::none;
       for (const Outcome& o : outcomes) use = std::max(use, o.used[i]);
       if (use == Use::survived || (use == Use::none && !whole)) continue;
-      if (stale++ == 0) fmt::print("\nStale lines of {}:\n", o_.list);
-      fmt::print("  line {}: {}, {} => {}: {}\n", list_[i].line, list_[i].kernel, list_[i].before,
-                 list_[i].after, use == Use::found ? "it is found" : "no such mutant was planted");
+      if (stale++ == 0) out += fmt::format("\nStale lines of {}:\n", o_.list);
+      out += fmt::format("  line {}: {}, {} => {}: {}\n", list_[i].line, list_[i].kernel, list_[i].before,
+                         list_[i].after, use == Use::found ? "it is found" : "no such mutant was planted");
     }
-    return none_missed && stale == 0;
+    return {out, none_missed && stale == 0};
   }
 
  private:
   Outcome run_one(const Subject& subject, int threads) {
-    const std::string text = only_entry(launch::read_file(subject.ptx), subject.entry);
-    Trial t{subject, text, Values(text), {subject.name, {}, {}, {}, {}, {}}};
-    t.out.used.resize(list_.size());
-    const std::vector<Mutant> chosen = choose(t);
-    std::vector<Finding> findings(chosen.size());
+    Planted p = planted(subject);
     std::vector<size_t> open;
-    for (size_t i = 0; i < chosen.size(); ++i)
-      if (const auto known = log_.known(subject.name, chosen[i]))
-        findings[i] = *known;
+    for (size_t i = 0; i < p.chosen.size(); ++i)
+      if (const auto known = log_.known(subject.name, p.chosen[i]))
+        p.findings[i] = *known;
       else
         open.push_back(i);
-    if (!open.empty()) {
-      const Jury jury(subject, threads);
-      suite::each_in_parallel(open.size(), threads, [&](size_t n) {
-        const Mutant& m = chosen[open[n]];
-        const auto start = std::chrono::steady_clock::now();
-        findings[open[n]] = examine(t, jury, m);
-        const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-        log_.add(subject.name, m, findings[open[n]], taken.count());
-        terminal::progress(fmt::format("{}: {} mutants so far", subject.name, ++done_));
-      });
-    }
-    for (size_t i = 0; i < chosen.size(); ++i) count(t, chosen[i], findings[i]);
-    const Count all = t.out.total();
+    examine(p, open, threads, [&](size_t i, const Finding& found, double seconds) {
+      log_.add(subject.name, p.chosen[i], found, seconds);
+    });
+    Outcome out = outcome(std::move(p));
+    const Count all = out.total();
     terminal::note(fmt::format(
         "{}: {} planted, {} found by the suite, {} by the race check, {} noted, {} gaps, {} missed, "
         "{} equivalent",
         subject.name, all.planted, all.failed(), all.race, all.noted, all.gap, all.missed, all.equivalent));
-    return std::move(t.out);
+    return out;
   }
 
   // Counts the sites too.
@@ -241,61 +261,199 @@ class Campaign {
   std::atomic<size_t> done_ = 0;
 };
 
-int run(const Options& options) {
-  std::vector<Subject> chosen = subjects(capture::share_folder("kernels"));
+std::vector<Subject> chosen_of(std::vector<Subject> all, const Options& options) {
   const auto named = [](const Subject& s, const std::string& part) {
     return s.name.find(part) != std::string::npos;
   };
   for (const std::string& part : options.only)
-    if (std::none_of(chosen.begin(), chosen.end(), [&](const Subject& s) { return named(s, part); }))
-      throw machine::InputError("--only '" + part + "': no kernel has that in its name; the last is " +
-                                chosen.back().name);
-  std::erase_if(chosen, [&](const Subject& s) {
+    if (std::none_of(all.begin(), all.end(), [&](const Subject& s) { return named(s, part); }))
+      throw InputError("--only '" + part + "': no kernel has that in its name; the last is " +
+                       all.back().name);
+  std::erase_if(all, [&](const Subject& s) {
     return !options.only.empty() && std::none_of(options.only.begin(), options.only.end(),
                                                  [&](const std::string& part) { return named(s, part); });
   });
-  Campaign campaign(options);
-  const std::vector<Outcome> outcomes = campaign.run(chosen);
-  if (!options.scores.empty()) std::ofstream(options.scores) << scores_csv(outcomes);
-  const bool whole = options.only.empty() && options.kind.empty() && options.seed == Options().seed &&
-                     options.most == Options().most;
-  return campaign.report(outcomes, whole) ? 0 : 1;
+  return all;
+}
+
+bool is_whole(const Options& options) {
+  return options.only.empty() && options.kind.empty() && options.seed == Options().seed &&
+         options.most == Options().most;
+}
+
+std::string digest_of(const std::string& file) { return journal::fingerprint({launch::read_file(file)}); }
+
+journal::Question question_of(const Options& o, const std::string& version) {
+  std::vector<std::string> command{"campaign"};
+  for (const std::string& part : o.only) command.insert(command.end(), {"--only", part});
+  if (!o.kind.empty()) command.insert(command.end(), {"--kind", o.kind});
+  command.insert(command.end(), {"--most", std::to_string(o.most), "--seed", std::to_string(o.seed)});
+  if (o.whole) command.emplace_back("--whole");
+  return {version,
+          command,
+          {{"campaign", "mutants"},
+           {"only", o.only},
+           {"kind", o.kind},
+           {"most", o.most},
+           {"seed", o.seed},
+           {"whole", o.whole},
+           {"list", digest_of(o.list)}}};
+}
+
+// "gemv/naive row-major: line 37, wait deleted => mov.pred done, 1;"
+std::string name_of(const Subject& subject, const Mutant& m) {
+  return fmt::format("{}: line {}, {} => {}{}", subject.name, m.line, m.kind,
+                     m.after.empty() ? "(deleted)" : m.after, m.nth == 1 ? "" : fmt::format(" #{}", m.nth));
+}
+
+// Mutants of one kernel that go to one shard together: each costs it the cases as built.
+constexpr size_t kTogether = 16;
+struct Piece {
+  size_t subject, begin, end;
+};
+
+constexpr size_t kMostMissing = 12;  // that a person is told
+
+Finding finding_of(const journal::Line& line) {
+  try {
+    const std::string found = line.text.at("found"), what = line.text.at("what");
+    if (const auto of = found_of(found)) return {*of, what};
+  } catch (const nlohmann::json::exception&) {  // as one that says nothing
+  }
+  throw InputError(line.at() + " is no line of a mutant: remove it");
+}
+
+// Takes what the journals have; by mutant, of which that is.
+std::vector<bool> take_known(Planted& p, const journal::Journals& journals) {
+  std::vector<bool> out(p.chosen.size());
+  const std::string modules = p.chosen.empty() ? "" : digest_of(p.trial.subject.ptx);
+  for (size_t i = 0; i < p.chosen.size(); ++i) {
+    const auto at = journals.by_case.find(name_of(p.trial.subject, p.chosen[i]));
+    if (at == journals.by_case.end()) continue;
+    if (at->second.text.value("modules", "") != modules)
+      throw InputError("'" + at->first + "' was planted into another PTX than " + p.trial.subject.ptx +
+                       " has: give these kernels a folder of their own");
+    p.findings[i] = finding_of(at->second);
+    out[i] = true;
+  }
+  return out;
 }
 
 }  // namespace
-}  // namespace bitwell::bugs
 
-int main(int argc, char** argv) {
-  bitwell::bugs::Options options;
-  CLI::App app{
-      "Plants mistakes into bitwell's own kernels, one instruction at a time, and counts which ones their "
-      "suites find, and which ones the race check."};
-  app.add_option("--only", options.only, "Only kernels whose names contain one of these, such as gemv/fused");
-  app.add_option("--kind", options.kind, "Only mistakes whose kind contains this, such as 'parity'");
-  app.add_option("--most", options.most, "Mistakes of one kind in one kernel")->capture_default_str();
-  app.add_option("--seed", options.seed, "Which ones, where there are more")->capture_default_str();
-  app.add_option("--threads", options.threads, "Host threads (default: all)");
-  app.add_flag("--whole", options.whole,
-               "Mutants of the list under every schedule of a case, not its first alone");
-  options.list = BITWELL_SURVIVORS;
-  app.add_option("--list", options.list, "Mutants that are equivalent, and those that nothing finds")
-      ->capture_default_str();
-  app.add_option("--log", options.log, "Every mutant with its finding, to this file");
-  app.add_flag("--resume", options.resume,
-               "Mutants that the log has are not run again; the others are added to it")
-      ->needs("--log");
-  app.add_option("--scores", options.scores, "The scores as CSV, to this file");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    return bitwell::bugs::run(options);
-  } catch (const bitwell::machine::InputError& e) {
-    fmt::print(stderr, "campaign: {}\n", e.what());
-    return 2;
-  } catch (const bitwell::machine::Unsupported& e) {
-    fmt::print(stderr, "campaign: unsupported: {}\n", e.what());
-    return 3;
-  } catch (const bitwell::machine::ModelBug& e) {
-    fmt::print(stderr, "campaign: a bug in bitwell: {}\n", e.what());
-    return 4;
-  }
+CampaignEnd run_campaign(const std::vector<Subject>& subjects, const CampaignOptions& options) {
+  Campaign campaign(options);
+  const std::vector<Subject> chosen = chosen_of(subjects, options);
+  const std::vector<Outcome> outcomes = campaign.run(chosen);
+  if (!options.scores.empty()) std::ofstream(options.scores) << scores_csv(outcomes);
+  return campaign.report(outcomes, is_whole(options));
 }
+
+CampaignEnd run_campaign_shard(const std::vector<Subject>& subjects, const CampaignOptions& options,
+                               const std::string& folder, const std::string& shard, const std::string& times,
+                               const std::string& version) {
+  const journal::Shard part = journal::shard_of(shard);
+  const journal::Times took(times, folder);
+  const journal::Question question = question_of(options, version);
+  const journal::Journals before = journal::read(folder, version, question);
+  for (const std::string& note : before.notes) terminal::note("campaign: " + note);
+  Campaign campaign(options);
+  const std::vector<Subject> chosen = chosen_of(subjects, options);
+  std::vector<Planted> planted;
+  std::vector<std::vector<bool>> known;
+  std::vector<Piece> pieces;
+  std::vector<double> seconds;
+  for (const Subject& subject : chosen) {
+    planted.push_back(campaign.planted(subject));
+    known.push_back(take_known(planted.back(), before));
+    const std::vector<Mutant>& all = planted.back().chosen;
+    for (size_t begin = 0; begin < all.size(); begin += kTogether) {
+      pieces.push_back({planted.size() - 1, begin, std::min(begin + kTogether, all.size())});
+      if (!took.any()) continue;
+      seconds.push_back(0);
+      for (size_t i = begin; i < pieces.back().end; ++i) seconds.back() += took.of(name_of(subject, all[i]));
+    }
+  }
+  std::vector<std::vector<size_t>> open(planted.size());
+  std::vector<size_t> order;  // of kernels, as their first piece comes
+  size_t mine = 0, left = 0;
+  for (const size_t i : journal::part(pieces.size(), seconds, part)) {
+    const Piece& piece = pieces[i];
+    for (size_t m = piece.begin; m < piece.end; ++m) {
+      ++mine;
+      if (known[piece.subject][m]) continue;
+      ++left;
+      if (open[piece.subject].empty()) order.push_back(piece.subject);
+      open[piece.subject].push_back(m);
+    }
+  }
+  std::optional<journal::Writer> writer;
+  if (left != 0) writer.emplace(folder, question, part);
+  std::mutex mutex;
+  for (const size_t i : order) {
+    Planted& p = planted[i];
+    const std::string modules = digest_of(p.trial.subject.ptx);
+    campaign.examine(p, open[i], options.threads, [&](size_t m, const Finding& found, double took_now) {
+      const std::string name = name_of(p.trial.subject, p.chosen[m]);
+      const std::scoped_lock lock(mutex);
+      writer->add({{"case", name},
+                   {"modules", modules},
+                   {"fingerprint", journal::fingerprint({version, question.asked.dump(), name, modules})},
+                   {"seconds", took_now},
+                   {"found", std::string(bugs::name_of(found.found))},
+                   {"what", first_line(found.what)}});
+    });
+  }
+  terminal::end_progress();
+  return {fmt::format("campaign, shard {}/{}: {} of its {} mutants judged{}; 'campaign --merge {}' makes the "
+                      "report of all shards\n",
+                      part.index, part.of, left, mine, left == mine ? "" : ", the others before", folder),
+          true};
+}
+
+CampaignEnd merge_campaign(const std::vector<Subject>& subjects, CampaignOptions options,
+                           const std::string& folder, const std::string& version) {
+  const journal::Journals journals = journal::read(folder, version);
+  if (!journals.question)
+    throw InputError("no journal in '" + folder + "': 'campaign --journal " + folder + "' writes one");
+  const journal::Question& question = *journals.question;
+  try {
+    const nlohmann::json& j = question.asked;
+    options.only = j.at("only");
+    options.kind = j.at("kind");
+    options.most = j.at("most");
+    options.seed = j.at("seed");
+    options.whole = j.at("whole");
+  } catch (const nlohmann::json::exception&) {
+    throw InputError("the journals in '" + folder + "' answer 'bitwell " + question.words() +
+                     "', which is no campaign");
+  }
+  if (!question.same(question_of(options, version)))
+    throw InputError("the journals in '" + folder + "' are of another list of survivors than " +
+                     options.list + ": name theirs by --list");
+  for (const std::string& note : journals.notes) terminal::note("campaign: " + note);
+  const Campaign campaign(options);
+  const std::vector<Subject> chosen = chosen_of(subjects, options);
+  std::vector<Outcome> outcomes;
+  std::vector<std::string> missing;
+  size_t all = 0;
+  for (const Subject& subject : chosen) {
+    Planted p = campaign.planted(subject);
+    const std::vector<bool> known = take_known(p, journals);
+    all += known.size();
+    for (size_t i = 0; i < known.size(); ++i)
+      if (!known[i]) missing.push_back(name_of(subject, p.chosen[i]));
+    outcomes.push_back(campaign.outcome(std::move(p), known));
+  }
+  if (!options.scores.empty()) std::ofstream(options.scores) << scores_csv(outcomes);
+  // A line of the list may be of a mutant that is missing.
+  CampaignEnd out = campaign.report(outcomes, is_whole(options) && missing.empty());
+  if (missing.empty()) return out;
+  std::string text = fmt::format("{} of {} mutants are missing:\n", missing.size(), all);
+  for (size_t i = 0; i < std::min(kMostMissing, missing.size()); ++i) text += "  " + missing[i] + "\n";
+  if (missing.size() > kMostMissing)
+    text += fmt::format("  ... and {} more\n", missing.size() - kMostMissing);
+  return {text + fmt::format("judge them: {} --journal {}\n\n", question.words(), folder) + out.text, false};
+}
+
+}  // namespace bitwell::bugs

@@ -28,6 +28,14 @@ std::vector<std::string> fields_of(const std::string& line) {
 
 }  // namespace
 
+std::string_view name_of(Found found) { return kNames[static_cast<size_t>(found)]; }
+
+std::optional<Found> found_of(std::string_view name) {
+  const auto at = std::find(kNames.begin(), kNames.end(), name);
+  if (at == kNames.end()) return std::nullopt;
+  return static_cast<Found>(at - kNames.begin());
+}
+
 FindingsLog::FindingsLog(const std::string& path, bool resume) {
   if (path.empty()) return;
   std::ifstream in;
@@ -35,12 +43,12 @@ FindingsLog::FindingsLog(const std::string& path, bool resume) {
   std::string line;
   for (int number = 1; in.is_open() && std::getline(in, line); ++number) {
     const std::vector<std::string> f = fields_of(line);
-    const auto name = std::find(kNames.begin(), kNames.end(), f[0]);
+    const auto found = found_of(f[0]);
     const auto at = f.size() == 8 ? integer(f[3]) : std::nullopt;
-    if (name == kNames.end() || !at)
+    if (!found || !at)
       throw machine::InputError("'" + path + "', line " + std::to_string(number) +
                                 ": not a mutant's, of --log; without --resume the file is written anew");
-    known_[{f[2], static_cast<int>(*at), f[4], f[6]}] = {static_cast<Found>(name - kNames.begin()), f[7]};
+    known_[{f[2], static_cast<int>(*at), f[4], f[6]}] = {*found, f[7]};
   }
   file_.open(path, resume ? std::ios::app : std::ios::trunc);
 }
@@ -54,8 +62,8 @@ std::optional<Finding> FindingsLog::known(const std::string& kernel, const Mutan
 void FindingsLog::add(const std::string& kernel, const Mutant& m, const Finding& f, double seconds) {
   const std::scoped_lock lock(mutex_);
   if (!file_.is_open()) return;
-  file_ << fmt::format("{}\t{:.3f}\t{}\t{}\t{}\t{}\t{}\t{}\n", kNames[static_cast<size_t>(f.found)], seconds,
-                       kernel, m.line, m.kind, m.before, m.after, f.what.substr(0, f.what.find('\n')));
+  file_ << fmt::format("{}\t{:.3f}\t{}\t{}\t{}\t{}\t{}\t{}\n", name_of(f.found), seconds, kernel, m.line,
+                       m.kind, m.before, m.after, f.what.substr(0, f.what.find('\n')));
   file_.flush();
 }
 

@@ -6,11 +6,16 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 
 #include "verify/bugs/mutation/judge.h"
 
 namespace bitwell::bugs {
+
+// "wrong bits", and back.
+std::string_view name_of(Found found);
+std::optional<Found> found_of(std::string_view name);
 
 // A line a mutant, fields with tabs between: what it was found as, seconds, kernel, PTX line, kind, before,
 // after, what was said first. Safe to be told by several threads.
