@@ -117,6 +117,30 @@ std::optional<Parting> compare(const launch::Start& start, machine::Memory& memo
 
 }  // namespace
 
+struct Process::Last {
+  std::shared_ptr<const launch::Launch> value;
+  std::shared_ptr<const launch::Start> start;
+  Question question;
+  findings::SharedProgram program;
+  size_t before;  // launches of the process
+
+  // One check of all its clusters, to which launches that overlap it are added.
+  std::shared_ptr<Overlap> seen() const {
+    auto out = std::make_shared<Overlap>(question.once, before);
+    Races races(question, program, out, false);
+    races.see_all();
+    races.beginning()(program, nullptr);
+    try {
+      made_again(question, *start, kNotKnown, [&](run::Options& options) {
+        options.checked = question.options.checked;
+        options.observers.push_back(races.observer());
+      });
+    } catch (const machine::Fault&) {  // in which it ended then too
+    }
+    return out;
+  }
+};
+
 Answer Process::launch(isa::KernelLaunch launch, const Judging& how) {
   const std::lock_guard lock(mutex_);
   const std::shared_ptr<const isa::Module> module = context_.module(launch.module);
@@ -128,6 +152,11 @@ Answer Process::launch(isa::KernelLaunch launch, const Judging& how) {
   run::check_launch(*plain, launch.shape, arguments);
 
   const size_t before = launches_++;
+  if (how.programmatic && how.races && last_ != nullptr) {
+    overlap_ = last_->seen();
+    overlapped_ = true;
+  }
+  last_.reset();  // before another snapshot is taken
   if (!how.programmatic || !how.races || overlap_ == nullptr)
     overlap_ = std::make_shared<Overlap>(how.once, before);
   const bool overlaps = !overlap_->programs.empty();
@@ -144,12 +173,13 @@ Answer Process::launch(isa::KernelLaunch launch, const Judging& how) {
   question.bound = how.bound;
   question.again = how.again;
 
-  std::optional<launch::Start> start;
+  std::shared_ptr<launch::Start> start;
   if (again) {
     std::vector<uint64_t> addresses;
     for (const launch::Buffer& b : value->buffers) addresses.push_back(*b.address);
-    start.emplace(*value, context_.snapshot(), launch::EntryOf{launch.module, launch.entry}, plain,
-                  std::move(addresses));
+    start = std::make_shared<launch::Start>(*value, context_.snapshot(),
+                                            launch::EntryOf{launch.module, launch.entry}, plain,
+                                            std::move(addresses));
   }
   std::shared_ptr<isa::Program> watched;
   std::optional<run::NumericWatch> numeric;
@@ -161,7 +191,8 @@ Answer Process::launch(isa::KernelLaunch launch, const Judging& how) {
   }
   const findings::SharedProgram program = launch.program != nullptr ? launch.program : plain;
   auto races = std::make_unique<Races>(question, plain, overlap_, overlaps);
-  Answer out = judge(question, start ? &*start : nullptr, std::move(races),
+  if (overlapped_) races->see_all();
+  Answer out = judge(question, start.get(), std::move(races),
                      [&](const run::Options& options, const launch::Beginning& beginning, Answer& to) {
                        if (beginning) beginning(program, nullptr);
                        try {
@@ -176,6 +207,8 @@ Answer Process::launch(isa::KernelLaunch launch, const Judging& how) {
                      });
   out.launch = value;
   if (start && how.schedules > 1 && !out.fault) out.parting = compare(*start, context_.memory(), how);
+  if (start && how.races && !overlaps && !overlapped_)
+    last_ = std::make_shared<const Last>(Last{value, start, question, plain, before});
   return out;
 }
 

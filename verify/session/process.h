@@ -58,6 +58,11 @@ class Process {
   std::mutex mutex_;
   size_t launches_ = 0;
   std::shared_ptr<Overlap> overlap_;
+  // The last launch, where its clusters were checked each by itself: what a launch that overlaps it is held
+  // against takes another run of it, from where it began.
+  struct Last;
+  std::shared_ptr<const Last> last_;
+  bool overlapped_ = false;  // some launch did, and so will others: one check sees all, from then on
 };
 
 }  // namespace bitwell::session

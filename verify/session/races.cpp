@@ -1,5 +1,7 @@
 #include "verify/session/races.h"
 
+#include <algorithm>
+
 #include "verify/findings/groups.h"
 #include "verify/launch/entry_text.h"
 
@@ -57,6 +59,11 @@ void Races::add(const EntryOf& entry, const findings::SharedModule& module) {
 void Races::add(const findings::SharedProgram& program) {
   const std::vector<int> lines = of_->readings.of(program).registers.lines();
   lines_.insert(lines_.end(), lines.begin(), lines.end());
+}
+
+bool Races::one_by_one() const {
+  return !programmatic_ && std::none_of(launch_.then.begin(), launch_.then.end(),
+                                        [](const launch::Step& step) { return step.programmatic; });
 }
 
 launch::Beginning Races::beginning() {

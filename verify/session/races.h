@@ -34,8 +34,11 @@ class Races {
   Races(const Races&) = delete;
   Races& operator=(const Races&) = delete;
 
+  // Before observer(): one check sees all clusters of a launch, where each could have one of its own. Else a
+  // launch of a process cannot be held against one behind it that overlaps it.
+  void see_all() { sees_all_ = true; }
   // To be told of the run's events, valid as long as this; and of each launch: none where nobody asks.
-  machine::Observer observer() { return of_->watch.observer(lines_, alone() && !one_of_process_); }
+  machine::Observer observer() { return of_->watch.observer(lines_, !sees_all_ && one_by_one()); }
   launch::Beginning beginning();
   // Makes the launch again for findings whose data may come to nothing, or for all: of one launch, when it
   // has come to its end; of a list, and of what overlaps, nothing is made again.
@@ -58,11 +61,13 @@ class Races {
 
   // Whether runs that are made again come to the same findings.
   bool alone() const { return launch_.then.empty() && !programmatic_; }
+  // Whether none of the launches may overlap another of them, or one before them.
+  bool one_by_one() const;
 
   const launch::Launch& launch_;
   bool asked_, explain_, strict_;
   std::shared_ptr<Overlap> of_;
-  bool one_of_process_ = false, programmatic_ = false;
+  bool one_of_process_ = false, programmatic_ = false, sees_all_ = false;
   size_t first_ = 0;  // among the programs there
   std::set<EntryOf> added_;
   std::vector<int> lines_;                          // that the registers of all launches ask for

@@ -58,26 +58,10 @@ class Counted {
   launch::Launch launch_;
 };
 
-// The same launch from its beginning, which took so many warp instructions.
-launch::Ran made_again(const Question& question, const launch::Start& start, uint64_t took,
-                       const std::function<void(run::Options&)>& add) {
-  run::Options how = question.options;
-  how.observers.clear();
-  how.print = nullptr;
-  how.progress = nullptr;
-  how.checked = true;
-  how.step_limit = std::min(how.step_limit, 4 * took + 1024);  // other bits may make it endless
-  const std::optional<schedules::Given> given = set_schedule(question, &start, how);
-  add(how);
-  return start.run(how, false);
-}
-
 // To a fault about what was read and never written: who writes it later.
 void add_later_writer(const Question& question, const launch::Start& start, Answer& answer) {
   if (!answer.fault || !findings::has_later_writer(*answer.fault)) return;
-  const findings::Rerun again = [&](const auto& add) {
-    return made_again(question, start, UINT64_MAX / 8, add);
-  };
+  const findings::Rerun again = [&](const auto& add) { return made_again(question, start, kNotKnown, add); };
   const auto writer = findings::later_writer(*answer.fault, again);
   if (!writer) return;
   const std::string words =
@@ -108,6 +92,19 @@ machine::Promise order_kept(const run::Options& options) {
   return options.strict ? machine::Promise::manual : options.schedule.kept;
 }
 
+launch::Ran made_again(const Question& question, const launch::Start& start, uint64_t took,
+                       const std::function<void(run::Options&)>& add) {
+  run::Options how = question.options;
+  how.observers.clear();
+  how.print = nullptr;
+  how.progress = nullptr;
+  how.checked = true;
+  how.step_limit = std::min(how.step_limit, 4 * took + 1024);  // other bits may make it endless
+  const std::optional<schedules::Given> given = set_schedule(question, &start, how);
+  add(how);
+  return start.run(how, false);
+}
+
 Answer judge(const Question& question, const launch::Start* start, std::unique_ptr<Races> races,
              const FirstRun& run) {
   Answer out;
@@ -116,7 +113,7 @@ Answer judge(const Question& question, const launch::Start* start, std::unique_p
   if (given) out.chance = given->chance();
   if (question.races) options.observers.push_back(races->observer());
   int runs = 0;
-  uint64_t took = UINT64_MAX / 8;  // warp instructions, of a run that does not come to its end
+  uint64_t took = kNotKnown;  // of a run that does not come to its end
   const findings::Rerun again = [&](const auto& add) {
     if (question.again) question.again(++runs);
     return made_again(question, *start, took, add);

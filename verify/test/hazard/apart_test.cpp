@@ -293,6 +293,35 @@ TEST(Apart, NotesComeOnce) {
   }
 }
 
+// Of a list each launch is checked so; where one may overlap another, none is.
+TEST(Apart, LaunchesOfAList) {
+  for (const bool programmatic : {false, true}) {
+    launch::Launch launch = launch_of(
+        "@%p0 st.shared.u32 [word], %r0;\n@!%p0 ld.shared.u32 %r3, [word];\n@%p0 st.global.u32 [%a1], "
+        "%r0;\n");
+    launch::Step again;
+    again.ptx = launch.ptx;
+    again.entry = launch.entry;
+    again.module = launch.module;
+    again.programmatic = programmatic;
+    again.shape = launch.shape;
+    again.arguments = launch.arguments;
+    launch.then = {again, again};
+    session::Question question{launch};
+    question.races = true;
+    const session::Answer one = session::ask(question);
+    ASSERT_EQ(one.findings.size(), programmatic ? 2U : 1U) << session::describe(one);
+    EXPECT_EQ(one.findings[0].found.finding.count, 3 * kCtas);
+    EXPECT_EQ(one.findings[0].found.numbers, (std::vector<size_t>{1, 2, 3}));
+    for (const unsigned threads : {2U, 7U}) {
+      question.options.threads = threads;
+      const session::Answer more = session::ask(question);
+      EXPECT_EQ(session::describe(more), session::describe(one)) << threads << " threads";
+      EXPECT_EQ(more.result.host.clusters, programmatic ? 0 : kCtas) << more.result.host.why_not_all;
+    }
+  }
+}
+
 // New threads are to have stacks for which no machine has room: the launch's own does all.
 TEST(Apart, WhereNoThreadsAreToBeHad) {
   pthread_attr_t before, huge;

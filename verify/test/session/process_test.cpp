@@ -253,6 +253,62 @@ TEST(Process, LaunchesThatMayOverlapRace) {
   }
 }
 
+// Many CTAs with two warps each, which race in shared memory; long enough for several host threads.
+const std::string kMany =
+    ".visible .entry many(.param .u64 x, .param .u64 y)\n{\n.shared .align 4 .b8 word[4];\n" +
+    kRegisters.substr(2) +
+    "ld.param.u64 %a0, [x];\nmov.u32 %r0, %ctaid.x;\nmul.wide.u32 %a2, %r0, 4;\nadd.u64 %a3, %a0, %a2;\n"
+    "mov.u32 %r1, %tid.x;\nmov.u32 %r2, 0;\n"
+    "count: add.u32 %r2, %r2, 1;\nsetp.lt.u32 %p, %r2, 2000;\n@%p bra count;\n"
+    "setp.lt.u32 %p, %r1, 32;\n@%p st.shared.u32 [word], %r0;\n@!%p ld.shared.u32 %r3, [word];\n"
+    "@%p st.global.u32 [%a3], %r0;\nret;\n}\n";
+
+// Its clusters are checked each by itself, until a launch that overlaps it is to be held against it.
+TEST(Process, RacesAreTheSameOnAnyNumberOfThreads) {
+  constexpr uint32_t kCtas = 96;
+  std::string of_one;
+  std::vector<uint32_t> host(2 * kCtas);  // findings have its address
+  for (const unsigned threads : {1U, 2U, 7U}) {
+    std::fill(host.begin(), host.end(), 0);
+    Fixture f;
+    f.process.context().adopt("x", host.data(), 4 * kCtas);
+    f.process.context().adopt("y", &host[kCtas], 4 * kCtas);
+    Judging how;
+    how.races = true;
+    how.options.threads = threads;
+    std::string said;
+    const auto many = [&](bool programmatic) {
+      how.programmatic = programmatic;
+      run::Shape shape;
+      shape.grid = {kCtas, 1, 1};
+      shape.block = {64, 1, 1};
+      Answer out = f.process.launch(
+          {f.load(kMany), "many", shape, {isa::argument(address(host.data())), isa::argument(uint64_t{0})}},
+          how);
+      said += describe(out);
+      return out;
+    };
+    const Answer first = many(false);
+    ASSERT_EQ(first.findings.size(), 1U) << said;
+    EXPECT_EQ(first.findings[0].found.finding.count, kCtas);
+    EXPECT_EQ(first.result.host.clusters, threads == 1 ? 0 : kCtas) << first.result.host.why_not_all;
+    // Reads what it wrote without a wait: all CTAs of the launch before, by their numbers.
+    how.programmatic = true;
+    const Answer reads = f.run(kAdd, "add", 32, address(&host[kCtas]), address(host.data()), how);
+    said += describe(reads);
+    ASSERT_EQ(reads.findings.size(), 1U) << said;
+    EXPECT_EQ(reads.findings[0].found.finding.kind, hazard::Kind::grid_wait);
+    EXPECT_EQ(reads.findings[0].found.earlier->number, 1U);
+    EXPECT_EQ(reads.findings[0].found.later->number, 2U);
+    // A third one overlaps both; what follows overlaps nothing, but one check sees it now.
+    EXPECT_EQ(many(true).result.host.clusters, 0U);
+    EXPECT_EQ(many(false).result.host.clusters, 0U);
+    EXPECT_EQ(host[kCtas - 1], kCtas - 1);
+    if (threads == 1) of_one = said;
+    EXPECT_EQ(said, of_one) << threads << " threads";
+  }
+}
+
 TEST(Process, OtherSchedulesReachNoByteOfTheHost) {
   std::array<uint32_t, 64> host{};
   std::iota(host.begin(), host.end(), 0);
