@@ -1,6 +1,9 @@
 #include "verify/verdict/exhaust.h"
 
 #include <algorithm>
+#include <mutex>
+
+#include "verify/suite/parallel.h"
 
 namespace bitwell::verdict {
 namespace {
@@ -36,19 +39,33 @@ ExhaustedCase exhaust_case(const suite::Kernel& kernel, const std::string& arch,
 std::vector<ExhaustedCase> exhaust(const std::vector<const suite::Suite*>& suites, const Plan& plan,
                                    uint64_t most,
                                    const std::function<void(const std::string& kernel)>& progress) {
-  std::vector<ExhaustedCase> rows;
+  struct First {
+    const suite::Kernel& kernel;
+    std::string arch;
+    suite::PlannedCase planned;
+  };
+  std::vector<First> firsts;
   for (const suite::Suite* suite : suites)
     for (const suite::Kernel& kernel : suite->kernels) {
       if (!plan.kernels.empty() && std::count(plan.kernels.begin(), plan.kernels.end(), kernel.name) == 0)
         continue;
       const std::vector<suite::PlannedCase> cases = kernel.cases();
       const auto first = std::find_if(cases.begin(), cases.end(), [](const auto& c) { return !c.full; });
-      for (const std::string& arch : suite->archs_of(kernel)) {
-        if (!plan.archs.empty() && std::count(plan.archs.begin(), plan.archs.end(), arch) == 0) continue;
-        progress(kernel.full_name + " " + arch);
-        if (first != cases.end()) rows.push_back(exhaust_case(kernel, arch, *first, plan, most));
-      }
+      if (first == cases.end()) continue;
+      for (const std::string& arch : suite->archs_of(kernel))
+        if (plan.archs.empty() || std::count(plan.archs.begin(), plan.archs.end(), arch) != 0)
+          firsts.push_back({kernel, arch, *first});
     }
+  std::vector<ExhaustedCase> rows(firsts.size());
+  std::mutex mutex;
+  suite::each_in_parallel(firsts.size(), plan.threads, [&](size_t i) {
+    const First& first = firsts[i];
+    {
+      const std::scoped_lock lock(mutex);
+      progress(first.kernel.full_name + " " + first.arch);
+    }
+    rows[i] = exhaust_case(first.kernel, first.arch, first.planned, plan, most);
+  });
   return rows;
 }
 

@@ -18,7 +18,7 @@ struct ExhaustedCase {
   bool holds = true;
 };
 
-// `most`: runs of a case. `progress` is told of each before it begins.
+// `most`: runs of a case. `progress` is told of each before it begins, one at a time.
 std::vector<ExhaustedCase> exhaust(const std::vector<const suite::Suite*>& suites, const Plan& plan,
                                    uint64_t most,
                                    const std::function<void(const std::string& kernel)>& progress);
