@@ -60,7 +60,6 @@ Cta::Cta(Cluster& of, std::array<uint32_t, 3> at, uint32_t number)
     const uint32_t lanes = std::min<uint32_t>(threads - static_cast<uint32_t>(w) * kLanes, kLanes);
     warps[w].exists = lanes == kLanes ? ~0u : (1u << lanes) - 1;
     Split& all = warps[w].splits.emplace_back();
-    all.activation = activate(grid.program.entry, warps[w], warps[w].exists, nullptr);
     all.mask = warps[w].exists;
   }
 }
@@ -207,12 +206,16 @@ std::shared_ptr<Activation> Cta::activate(int function, Warp& warp, uint32_t mas
   return activation;
 }
 
-const isa::Op& Cta::op_at(const Split& split) const {
-  return grid.program.functions[static_cast<size_t>(split.activation->function)].code[split.pc];
+// A split gets its registers when it first runs: until then it stands where its launch begins.
+static const isa::Function& function_of(const Grid& grid, const Split& split) {
+  const int number = split.activation == nullptr ? grid.program.entry : split.activation->function;
+  return grid.program.functions[static_cast<size_t>(number)];
 }
 
+const isa::Op& Cta::op_at(const Split& split) const { return function_of(grid, split).code[split.pc]; }
+
 const isa::Line& Cta::line(const Split& split) const {
-  const isa::Function& f = grid.program.functions[static_cast<size_t>(split.activation->function)];
+  const isa::Function& f = function_of(grid, split);
   return f.lines[static_cast<size_t>(f.code[split.pc].line)];
 }
 

@@ -275,8 +275,22 @@ template <bool Checked>
   } while (counts.at_limit && pc < limit);
 }
 
+// Under a timekeeper thousands of warps wait for their turns. One that will only end needs no registers any
+// more: the next one gets them while the host has them at hand.
+static void free_registers(Warp& warp, const isa::Program& program) {
+  if (warp.splits.size() != 1 || warp.splits.front().activation.use_count() != 1) return;
+  machine::Activation& activation = *warp.splits.front().activation;
+  const std::vector<isa::Op>& code = program.functions[static_cast<size_t>(activation.function)].code;
+  const isa::Op* op = &code[warp.splits.front().pc];
+  if (op->kind == isa::OpKind::jump) op = &code[op->target];
+  if (op->kind == isa::OpKind::leave && op->guard == 0 && activation.caller == nullptr)
+    activation.rows = machine::Rows(0);
+}
+
 template <bool Checked>
 void Cta::run_split(Warp& warp, size_t at, uint32_t limit) {
+  if (warp.splits[at].activation == nullptr)
+    warp.splits[at].activation = activate(grid.program.entry, warp, warp.exists, nullptr);
   Context context(*this, warp, at, Checked);
   uint32_t pc = warp.splits[at].pc;
   Counts counts;
@@ -302,6 +316,9 @@ void Cta::run_split(Warp& warp, size_t at, uint32_t limit) {
   }
   if (!counts.moved) warp.splits[at].pc = pc;
   leave();
+  if (cluster.counted() != nullptr && grid.stops.empty() && grid.options.observers.empty() &&
+      grid.options.follow == nullptr)
+    free_registers(warp, grid.program);
 }
 
 }  // namespace bitwell::run

@@ -50,7 +50,7 @@ void Clock::begin_launch(const run::Cluster& first) {
   const double port =
       gigabytes_to_bytes_a_cycle(device_, value(Key::few_sms_bandwidth)) / value(Key::few_sms);
   for (uint32_t i = 0; i < looked_at; ++i) {
-    sms_.push_back(std::make_unique<Multiprocessor>(port));
+    sms_.push_back(std::make_unique<Multiprocessor>(port, turn_begin_));
     sms_.back()->l1.set_size(extent_.l1_bytes);
   }
   l2_ = Server(64, share(device_, Key::l2_bandwidth, extent_, looked_at));
@@ -59,7 +59,8 @@ void Clock::begin_launch(const run::Cluster& first) {
   group_clusters_.resize(extent_.groups);
   group_free_.resize(extent_.groups);
   group_link_.resize(extent_.groups, Path::kNone);
-  classify(first.grid.program, static_cast<double>(first.ctas.front()->warps.size()));
+  classify(first.grid.program, static_cast<double>(first.ctas.front()->warps.size()),
+           first.grid.stops.empty());
 }
 
 void Clock::starts(const run::Cluster& cluster) {
@@ -90,7 +91,7 @@ void Clock::starts(const run::Cluster& cluster) {
     WarpTime& w = time->warps[i];
     std::vector<WarpTime::Row> rows = std::move(w.rows);
     Ahead ahead = std::move(w.ahead);
-    rows.assign(rows_, {});
+    rows.assign(kept_rows_, {});
     w = {};
     w.ahead = std::move(ahead);
     w.clock = w.pending = begin;

@@ -102,7 +102,8 @@ class Clock final : public run::Timekeeper {
   Info classify(const isa::Op& op, const isa::Line& line, double warps);
   bool classify_barrier(std::string_view name, double warps, Info& out) const;
   void join_pairs(const isa::Function& function, std::vector<Info>& out) const;
-  void classify(const isa::Program& program, double warps);
+  void classify(const isa::Program& program, double warps, bool in_whole_blocks);
+  void number_rows(const isa::Function& function, std::vector<Info>& infos);
   void watch(const isa::Program& program);
   void watch(WarpTime& w, double end);
   double recurrence(const isa::Function& f, const std::vector<Info>& infos,
@@ -159,7 +160,8 @@ class Clock final : public run::Timekeeper {
   std::vector<std::vector<Info>> infos_;                 // by function and op
   std::vector<uint32_t> operands_;                       // of all of them
   std::vector<std::vector<std::vector<Block>>> blocks_;  // by function and first op: those that were met
-  uint32_t rows_ = 0;
+  uint32_t rows_ = 0;                                    // registers
+  uint32_t kept_rows_ = 0;  // of them, those of which a warp keeps when they are there: the first ones
   run::Reaches reached_;
   ClusterTime* looked_at_ = nullptr;
   ClusterTime* at_ = nullptr;  // whose turn it is, and who has it

@@ -27,7 +27,8 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
   };
   std::unordered_map<uint32_t, Known> rows;
   std::unordered_map<uint32_t, uint32_t> before;  // rows that were there: their number in b.ins
-  Quarter alone;
+  const double begin = 0;
+  Quarter alone(begin);
   uint32_t clock = 0;
   const auto in = [&](uint32_t row) -> uint32_t {
     const auto [at, is_new] = before.try_emplace(row, static_cast<uint32_t>(b.ins.size()));
@@ -94,6 +95,7 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
     for (const uint32_t d : results(i)) rows[d] = made;
   }
   for (const auto& [row, known] : rows) {
+    if (row >= kept_rows_) continue;
     if (known.is >= 0)
       b.names.push_back({row, static_cast<uint32_t>(known.is)});
     else

@@ -207,7 +207,46 @@ void Clock::join_pairs(const isa::Function& f, std::vector<Info>& out) const {
   }
 }
 
-void Clock::classify(const isa::Program& program, double warps) {
+// A register that each run of operations which are one block makes before it reads it need not be kept from
+// block to block: most are such, and thousands of warps wait between blocks. Those that are kept get the
+// first numbers.
+void Clock::number_rows(const isa::Function& f, std::vector<Info>& infos) {
+  std::vector<bool> begins(f.code.size() + 1);  // a block may begin here, whatever came before
+  for (const isa::Op& op : f.code) {
+    if (op.kind == isa::OpKind::branch || op.kind == isa::OpKind::jump) begins[op.target] = true;
+    if (op.targets != nullptr)
+      for (const uint32_t to : *op.targets) begins[to] = true;
+  }
+  std::vector<bool> kept(rows_);
+  std::vector<size_t> made(rows_);  // the run of operations that made it last
+  for (size_t from = 0, to = 0, run = 1; from < infos.size(); from = to, ++run) {
+    const auto computes = [&](size_t pc) { return f.code[pc].kind == isa::OpKind::lanes; };
+    to = from + 1;
+    while (computes(from) && to < infos.size() && computes(to) && !begins[to]) ++to;
+    const bool one_by_one =
+        !computes(from) || std::any_of(&infos[from], &infos[from] + (to - from), [](const Info& i) {
+          return i.kind != OpKind::arithmetic || i.in_warp || i.ends_block;
+        });
+    for (size_t pc = from; pc < to; ++pc) {
+      for (const uint32_t r : sources(infos[pc]))
+        if (one_by_one || made[r] != run) kept[r] = true;
+      for (const uint32_t r : results(infos[pc])) {
+        if (one_by_one) kept[r] = true;
+        made[r] = run;
+      }
+    }
+  }
+  std::vector<uint32_t> number(rows_);
+  kept_rows_ = 0;
+  for (uint32_t r = 0; r < rows_; ++r)
+    if (kept[r]) number[r] = kept_rows_++;
+  uint32_t behind = kept_rows_;
+  for (uint32_t r = 0; r < rows_; ++r)
+    if (!kept[r]) number[r] = behind++;
+  for (uint32_t& r : operands_) r = number[r];
+}
+
+void Clock::classify(const isa::Program& program, double warps, bool in_whole_blocks) {
   blocks_.resize(program.functions.size());
   for (const isa::Function& f : program.functions) {
     std::vector<Info>& out = infos_.emplace_back();
@@ -233,6 +272,9 @@ void Clock::classify(const isa::Program& program, double warps) {
         next = weak;
     }
   }
+  kept_rows_ = rows_;
+  // Functions share rows here.
+  if (in_whole_blocks && infos_.size() == 1) number_rows(program.functions.front(), infos_.front());
   watch(program);
 }
 

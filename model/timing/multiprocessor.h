@@ -51,14 +51,18 @@ enum class Pipe : uint8_t { alu, fma, fp64, sfu };
 inline constexpr size_t kPipes = 4;
 inline constexpr size_t kQuarters = 4;
 
-// A quarter of it, which issues an instruction a cycle.
+// A quarter of it, which issues an instruction a cycle. `now`: nobody asks it for what is before.
 struct Quarter {
-  Server issue{16, 1};
-  std::array<Server, kPipes> pipes{Server{16, 1}, Server{16, 1}, Server{16, 1}, Server{32, 1}};
+  Quarter(const double& now)
+      : issue(16, 1, &now),
+        pipes{Server{16, 1, &now}, Server{16, 1, &now}, Server{16, 1, &now}, Server{32, 1, &now}} {}
+  Server issue;
+  std::array<Server, kPipes> pipes;
 };
 
 struct Multiprocessor {
-  Multiprocessor(double bytes_a_cycle) : l2(32, bytes_a_cycle) {}
+  Multiprocessor(double bytes_a_cycle, const double& now)
+      : quarters{Quarter(now), Quarter(now), Quarter(now), Quarter(now)}, l2(32, bytes_a_cycle) {}
   std::array<Quarter, kQuarters> quarters;
   Server memory{16, 1};  // wavefronts of shared memory and of L1
   Server tensor_sync{32, 1};

@@ -12,16 +12,17 @@ namespace bitwell::timing {
 // one that is asked later takes what the interval has left.
 class Server {
  public:
-  // `rate`: units a cycle.
-  Server(double interval, double rate)
+  // `rate`: units a cycle. `now`: requests are for then, or a little earlier, or later; it then has room for
+  // what lies ahead, and no more. There are thousands.
+  Server(double interval, double rate, const double* now = nullptr)
       : interval_(interval),
         rate_(rate),
         inverse_(1 / interval),
         cycles_(1 / rate),
         capacity_(static_cast<float>(interval * rate)),
-        slots_(static_cast<Slot*>(std::calloc(kSlots, sizeof(Slot)))) {
-    if (slots_ == nullptr) throw std::bad_alloc();
-  }
+        now_(now),
+        bits_(now == nullptr ? kMostBits : kLeastBits),
+        slots_(make_slots(bits_)) {}
 
   // When `amount` that is asked for at that time has been served.
   double take(double at, double amount) {
@@ -39,19 +40,62 @@ class Server {
   double rate() const { return rate_; }
 
  private:
-  // So many intervals, a power of 2, are remembered as the longest turn may last.
-  static constexpr uint64_t kSlots = 1 << 11;
+  // So many intervals are remembered at most, as the longest turn may last; a power of 2.
+  static constexpr int kMostBits = 11;
+  static constexpr int kLeastBits = 7;
   // All zero at first: those that are never asked for cost nothing.
   struct Slot {
     uint16_t round;    // which of those intervals that share it
     uint16_t further;  // of one that is full: so many behind the next one is the first that may not be
     float used;
   };
-  Slot& slot(uint64_t index) {
-    Slot& out = slots_[index % kSlots];
-    const auto round = static_cast<uint16_t>(index / kSlots);
-    if (out.round != round) out = {round, 0, 0};
+  struct Free {
+    void operator()(Slot* s) const { std::free(s); }
+  };
+  using Slots = std::unique_ptr<Slot[], Free>;
+  static Slots make_slots(int bits) {
+    Slots out(static_cast<Slot*>(std::calloc(size_t{1} << bits, sizeof(Slot))));
+    if (out == nullptr) throw std::bad_alloc();
     return out;
+  }
+  Slot& slot(uint64_t index) {
+    Slot& out = slots_[index & ((uint64_t{1} << bits_) - 1)];
+    if (out.round == static_cast<uint16_t>(index >> bits_)) [[likely]]
+      return out;
+    return another_round(index, out);
+  }
+  [[gnu::noinline]] Slot& another_round(uint64_t index, Slot& at) {
+    if (bits_ != kMostBits && at.used > 0 && lies_ahead(index, at)) {
+      make_room();
+      return slot(index);
+    }
+    at = {static_cast<uint16_t>(index >> bits_), 0, 0};
+    return at;
+  }
+  // Whether what is there, and is not of that interval, may still be asked for.
+  bool lies_ahead(uint64_t index, const Slot& at) const { return index_of(index, at) + kBack >= now_index(); }
+  static constexpr uint64_t kBack = 64;
+  uint64_t now_index() const { return static_cast<uint64_t>(std::max(0.0, *now_) * inverse_); }
+  // The interval that stands there, which is near that one.
+  uint64_t index_of(uint64_t near, const Slot& at) const {
+    const uint64_t round = near >> bits_;
+    const auto by = static_cast<int16_t>(static_cast<uint16_t>(at.round - static_cast<uint16_t>(round)));
+    const uint64_t place = static_cast<uint64_t>(&at - slots_.get());
+    return (round + static_cast<uint64_t>(static_cast<int64_t>(by))) << bits_ | place;
+  }
+  void make_room() {
+    const int bits = bits_ + 1;
+    Slots more = make_slots(bits);
+    const uint64_t now = now_index();
+    for (size_t i = 0; i < size_t{1} << bits_; ++i) {
+      const Slot& from = slots_[i];
+      const uint64_t index = index_of(now, from);
+      if (from.used <= 0 || index + kBack < now) continue;
+      more[index & ((uint64_t{1} << bits) - 1)] = {static_cast<uint16_t>(index >> bits), from.further,
+                                                   from.used};
+    }
+    slots_ = std::move(more);
+    bits_ = bits;
   }
   // The first from there on that has something left.
   uint64_t not_full(uint64_t index) {
@@ -96,10 +140,9 @@ class Server {
   double interval_, rate_, inverse_, cycles_, capacity_;
   double served_ = 0;
   uint64_t full_from_ = 0, full_to_ = 0;
-  struct Free {
-    void operator()(Slot* s) const { std::free(s); }
-  };
-  std::unique_ptr<Slot[], Free> slots_;
+  const double* now_;
+  int bits_;
+  Slots slots_;
 };
 
 }  // namespace bitwell::timing
