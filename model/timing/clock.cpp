@@ -97,7 +97,7 @@ void Clock::starts(const run::Cluster& cluster) {
     w.clock = w.pending = begin;
     w.rows = std::move(rows);
     w.rank = static_cast<uint32_t>(i / warps);
-    w.quarter = (i % warps + group_clusters_[group].size() * warps) % kQuarters;
+    w.quarter = static_cast<uint8_t>((i % warps + group_clusters_[group].size() * warps) % kQuarters);
     w.link = group_link_[group];
   }
   group_clusters_[group].push_back(cluster.number);

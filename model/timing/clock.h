@@ -94,7 +94,7 @@ class Clock final : public run::Timekeeper {
   struct Info;
   struct Block;
   struct WarpTime;
-  struct Ahead;
+  class Ahead;
   struct Operation;
   struct ClusterTime;
   struct Watched;

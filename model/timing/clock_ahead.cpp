@@ -7,30 +7,34 @@
 namespace bitwell::timing {
 
 void Clock::Ahead::add(Step of, const run::Reaches& reached) {
+  for (const run::Reach* r = reached.begin(); r != reached.end(); ++r) ++of.reaches;
+  put(of);
   for (const run::Reach& r : reached) {
-    accesses.push_back({r.form, r.kind, r.lanes, r.bytes, r.first});
-    if (r.form == run::Reach::Form::each)
-      addresses.insert(addresses.end(), r.addresses.begin(), r.addresses.end());
-    ++of.reaches;
+    put(Access{r.form, r.kind, r.lanes, r.bytes, r.first});
+    if (r.form == run::Reach::Form::each) put(r.addresses);
   }
-  steps.push_back(of);
 }
 
-void Clock::Ahead::take(const Step& of, run::Reaches& reached) {
+Clock::Ahead::Step Clock::Ahead::take(run::Reaches& reached) {
+  Step out;
+  get(out);
   reached.clear();
-  for (uint32_t k = 0; k < of.reaches; ++k) {
-    const Access& a = accesses[access++];
+  for (uint32_t k = 0; k < out.reaches; ++k) {
+    Access a;
+    get(a);
     run::Reach& r = reached.add();
     r.form = a.form;
     r.kind = a.kind;
     r.lanes = a.lanes;
     r.bytes = a.bytes;
     r.first = a.first;
-    if (a.form != run::Reach::Form::each) continue;
-    std::copy_n(addresses.begin() + static_cast<std::ptrdiff_t>(address), machine::kLanes,
-                r.addresses.begin());
-    address += machine::kLanes;
+    if (a.form == run::Reach::Form::each) get(r.addresses);
   }
+  if (empty()) {
+    notes_.clear();
+    at_ = 0;
+  }
+  return out;
 }
 
 bool Clock::goes_ahead() {
@@ -41,44 +45,40 @@ bool Clock::goes_ahead() {
 
 // No further than what is noted takes little room.
 bool Clock::may_go_ahead(int function, uint32_t pc) {
-  constexpr size_t kMostSteps = 256, kMostAccesses = 128, kMostAddresses = 1024;
-  const Ahead& a = warp_->ahead;
-  return infos_[static_cast<size_t>(function)][pc].ahead && a.steps.size() < kMostSteps &&
-         a.accesses.size() < kMostAccesses && a.addresses.size() < kMostAddresses;
+  constexpr size_t kMost = 1024;
+  return infos_[static_cast<size_t>(function)][pc].ahead && warp_->ahead.size() < kMost;
 }
 
-void Clock::turn_ends() { warp_->ahead.add({.to = Ahead::kEnd}, {}); }
+void Clock::turn_ends() { warp_->ahead.add({.ends_turn = true}, {}); }
 
 bool Clock::has_gone_ahead() {
-  Ahead& a = warp_->ahead;
-  bool over = false;
-  while (!over && !a.empty()) {
-    const Ahead::Step s = a.steps[a.step++];
-    if (s.ends_turn()) {
-      over = true;
-    } else if (s.to != 0) {
-      add_time(s.function, s.pc, s.to);
-    } else {
-      a.take(s, reached_);
-      const Info& i = infos_[s.function][s.pc];
-      // No turn ends behind what did nothing, nor behind a branch.
-      over = !executed(static_cast<int>(s.function), s.pc, s.lanes) && s.lanes != 0 && !i.ends_block;
+  Ahead& ahead = warp_->ahead;
+  while (!ahead.empty()) {
+    const Ahead::Step s = ahead.take(reached_);
+    if (s.ends_turn) return true;
+    const auto function = static_cast<int>(s.function);
+    if (s.to != 0) {
+      add_time(function, s.pc, s.to);
+      continue;
     }
+    const bool goes_on = executed(function, s.pc, s.did ? machine::kLanes : 0);
+    // No turn ends behind what did nothing, nor behind a branch.
+    if (!goes_on && s.did && !infos_[s.function][s.pc].ends_block) return true;
   }
-  if (a.empty()) a.clear();
-  return over;
+  return false;
 }
 
 bool Clock::executed(const run::Executed& e) {
   if (!ahead_) return executed(e.function, e.pc, e.lanes);
-  warp_->ahead.add({e.pc, 0, e.lanes, static_cast<uint16_t>(e.function), 0}, reached_);
+  warp_->ahead.add({.pc = e.pc, .function = static_cast<uint16_t>(e.function), .did = e.lanes != 0},
+                   reached_);
   reached_.clear();
   return true;
 }
 
 void Clock::computed(int function, uint32_t from, uint32_t to) {
   if (ahead_)
-    warp_->ahead.add({from, to, 0, static_cast<uint16_t>(function), 0}, {});
+    warp_->ahead.add({.pc = from, .to = to, .function = static_cast<uint16_t>(function)}, {});
   else
     add_time(function, from, to);
 }

@@ -1,6 +1,7 @@
 // What a clock knows of an instruction, a warp, an operation under way and a cluster; for its own files.
 #pragma once
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "model/timing/clock.h"
@@ -65,37 +66,44 @@ struct Clock::Block {
 };
 
 // What a warp has executed before its time, in order.
-struct Clock::Ahead {
+class Clock::Ahead {
+ public:
   struct Step {
     uint32_t pc = 0;
-    uint32_t to = 0;     // operations up to it that compute; 0: one that does more
-    uint32_t lanes = 0;  // that have executed that one
+    uint32_t to = 0;  // operations up to it that compute; 0: one that does more
     uint16_t function = 0;
-    uint16_t reaches = 0;  // accesses that it made
-    bool ends_turn() const { return to == kEnd; }
+    uint16_t reaches = 0;  // accesses that this one made
+    bool did = false;      // its guard held for some lane
+    bool ends_turn = false;
   };
-  static constexpr uint32_t kEnd = UINT32_MAX;
+  bool empty() const { return at_ == notes_.size(); }
+  // In words.
+  size_t size() const { return notes_.size(); }
+  void add(Step of, const run::Reaches& reached);
+  // The first that has not cost its time, and what it reached.
+  Step take(run::Reaches& reached);
+
+ private:
+  template <class T>
+  void put(const T& what) {
+    static_assert(sizeof(T) % sizeof(uint64_t) == 0);
+    const size_t at = notes_.size();
+    notes_.resize(at + sizeof(T) / sizeof(uint64_t));
+    std::memcpy(&notes_[at], &what, sizeof(T));
+  }
+  template <class T>
+  void get(T& what) {
+    std::memcpy(static_cast<void*>(&what), &notes_[at_], sizeof(T));
+    at_ += sizeof(T) / sizeof(uint64_t);
+  }
   struct Access {
     run::Reach::Form form;
     machine::AccessKind kind;
     uint32_t lanes;
     uint64_t bytes, first;
   };
-  std::vector<Step> steps;
-  std::vector<Access> accesses;
-  std::vector<uint64_t> addresses;  // of accesses whose lanes have addresses of their own
-  // Those that have cost their time.
-  size_t step = 0, access = 0, address = 0;
-
-  bool empty() const { return step == steps.size(); }
-  void clear() {
-    steps.clear();
-    accesses.clear();
-    addresses.clear();
-    step = access = address = 0;
-  }
-  void add(Step of, const run::Reaches& reached);
-  void take(const Step& of, run::Reaches& reached);
+  std::vector<uint64_t> notes_;
+  size_t at_ = 0;
 };
 
 struct Clock::WarpTime {
@@ -104,20 +112,22 @@ struct Clock::WarpTime {
     double at = 0;  // when it is there
     int line = 0;   // of the load that it comes from, or 0
   };
+  // What each turn looks at stands together.
   double clock = 0;    // when it can issue next
   double pending = 0;  // when the last of what it has issued began
   double ordered = 0;  // when the last of what goes in the order of the program has been issued
   double stall = 0;    // the longest of this turn, and the load that it waited for
   int stall_line = 0;
+  int32_t link = Path::kNone;
   uint64_t seen_at = 0;
+  uint32_t rank = 0;
+  uint8_t quarter = 0;
   bool fresh = true;
   Role role = Role::other;
-  int32_t link = Path::kNone;
-  size_t quarter = 0;
-  uint32_t rank = 0;
-  uint8_t does = 0;            // has done so far
-  std::vector<double> rounds;  // by loop: when the last ended; -1: none
+  uint8_t does = 0;  // has done so far
   std::vector<Row> rows;
+  Ahead ahead;
+  std::vector<double> rounds;  // by loop: when the last ended; -1: none
   // When it issued products and copies of tensor memory that have not begun, in order.
   std::vector<double> issues;
   size_t begun = 0;  // of those
@@ -125,7 +135,6 @@ struct Clock::WarpTime {
   static constexpr size_t kMost = 3;
   std::array<double, kMost> done{};
   size_t products = 0;
-  Ahead ahead;
 
   bool some_issued() const { return begun < issues.size(); }
   double next_issue() {

@@ -10,48 +10,42 @@
 
 namespace bitwell::timing {
 
-// Sectors of 32 bytes that were read of late.
+// Sectors of 32 bytes that were read of late: the least recent line of a set goes first.
 class L1 {
  public:
   void set_size(uint64_t bytes) {
-    count_ = static_cast<uint32_t>(std::max<uint64_t>(bytes / 128 / kWays, 1));
+    count_ = std::max<uint64_t>(bytes / 128 / kWays, 1);
     sets_.assign(count_, {});
   }
   // Which of those sectors of a line it has not got; from now on it has them.
   uint32_t misses(uint64_t line, uint32_t sectors) {
-    Set& set = sets_[(line ^ (line >> 9)) % count_];
-    for (size_t i = 0; i < kWays; ++i)
-      if (set.lines[i] == line + 1) {
-        set.used[i] = ++now_;
-        const uint32_t out = sectors & ~uint32_t{set.sectors[i]};
-        set.sectors[i] |= static_cast<uint8_t>(sectors);
-        return out;
-      }
-    const auto oldest =
-        static_cast<size_t>(std::min_element(set.used.begin(), set.used.end()) - set.used.begin());
-    set.lines[oldest] = line + 1;
-    set.used[oldest] = ++now_;
-    set.sectors[oldest] = static_cast<uint8_t>(sectors);
-    return sectors;
+    std::array<uint64_t, kWays>& ways = sets_[(line ^ (line >> 9)) % count_].ways;
+    size_t at = 0;
+    while (at < kWays && ways[at] >> kSectors != line + 1) ++at;
+    const uint64_t had = at < kWays ? ways[at] & kAllSectors : 0;
+    std::copy_backward(ways.begin(), ways.begin() + std::min(at, kWays - 1),
+                       ways.begin() + std::min(at, kWays - 1) + 1);
+    ways.front() = (line + 1) << kSectors | had | sectors;
+    return sectors & ~static_cast<uint32_t>(had);
   }
 
  private:
   static constexpr size_t kWays = 16;
-  struct Set {
-    std::array<uint64_t, kWays> lines{};
-    std::array<uint32_t, kWays> used{};
-    std::array<uint8_t, kWays> sectors{};
+  static constexpr int kSectors = 4;
+  static constexpr uint64_t kAllSectors = (1 << kSectors) - 1;
+  // A line's number and 1, and a bit for each of its sectors; the most recent first, 0 where there is none.
+  struct alignas(64) Set {
+    std::array<uint64_t, kWays> ways{};
   };
   std::vector<Set> sets_;
   uint64_t count_ = 1;
-  uint32_t now_ = 0;
 };
 
 enum class Pipe : uint8_t { alu, fma, fp64, sfu };
 inline constexpr size_t kPipes = 4;
 inline constexpr size_t kQuarters = 4;
 
-// A quarter of it, which issues an instruction a cycle. `now`: nobody asks it for what is before.
+// A quarter of it, which issues an instruction a cycle.
 struct Quarter {
   Quarter(const double& now)
       : issue(16, 1, &now),
@@ -62,13 +56,18 @@ struct Quarter {
 
 struct Multiprocessor {
   Multiprocessor(double bytes_a_cycle, const double& now)
-      : quarters{Quarter(now), Quarter(now), Quarter(now), Quarter(now)}, l2(32, bytes_a_cycle) {}
+      : quarters{Quarter(now), Quarter(now), Quarter(now), Quarter(now)},
+        memory(16, 1, &now),
+        tensor_sync(32, 1, &now),
+        l2(32, bytes_a_cycle, &now),
+        copies(32, 1, &now),
+        tensor_memory(32, 1, &now) {}
   std::array<Quarter, kQuarters> quarters;
-  Server memory{16, 1};  // wavefronts of shared memory and of L1
-  Server tensor_sync{32, 1};
+  Server memory;  // wavefronts of shared memory and of L1
+  Server tensor_sync;
   Server l2;
-  Server copies{32, 1};         // lines that the copy engine asks for
-  Server tensor_memory{32, 1};  // loads and stores of it
+  Server copies;         // lines that the copy engine asks for
+  Server tensor_memory;  // loads and stores of it
   double tensor_free = 0;
   double copied = 0;  // to tensor memory, beside products
   double tensor_busy = 0;

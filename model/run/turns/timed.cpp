@@ -133,13 +133,20 @@ void Residents::run_timed(Timekeeper& keeper) {
       const Taker taker = earliest.due().taker;
       keeper.has_turn(taker);
       Took took;
-      if (taker.operation != 0 || !keeper.has_gone_ahead()) {
+      const bool whole_turn = taker.operation == 0 && keeper.has_gone_ahead();
+      if (!whole_turn) {
         took.reaches = keeper.reaches();
         ended = cluster.take(taker, took);
         took.changes = grid.flight.changes();
       }
       keeper.took(took);
-      again = !ended && cluster.again(earliest, keeper);
+      if (whole_turn && !earliest.looks) {  // nothing happened now that others could wait for
+        earliest.all[earliest.first].at = keeper.again(taker, nullptr);
+        find_first(earliest);
+        again = true;
+      } else {
+        again = !ended && cluster.again(earliest, keeper);
+      }
       if (again) next.at = earliest.due().at;
     } while (again && (changes == grid.flight.changes() || idle.empty()) &&
              (order.empty() || order.top() > next));
