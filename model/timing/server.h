@@ -22,6 +22,7 @@ class Server {
         capacity_(static_cast<float>(interval * rate)),
         now_(now),
         bits_(now == nullptr ? kMostBits : kLeastBits),
+        mask_((uint64_t{1} << bits_) - 1),
         slots_(make_slots(bits_)) {}
 
   // When `amount` that is asked for at that time has been served.
@@ -29,12 +30,13 @@ class Server {
     served_ += amount;
     auto index = static_cast<uint64_t>(static_cast<int64_t>(std::max(0.0, at) * inverse_));
     if (index >= full_from_ && index < full_to_) index = full_to_;
-    Slot& slot = this->slot(index);
-    if (amount < capacity_ - static_cast<double>(slot.used)) [[likely]] {
+    Slot& slot = slots_[index & mask_];
+    if (slot.round == static_cast<uint16_t>(index >> bits_) &&
+        amount < capacity_ - static_cast<double>(slot.used)) [[likely]] {
       slot.used += static_cast<float>(amount);
       return std::max(end(index, slot), at + amount * cycles_);
     }
-    return std::max(take_several(index, at, amount), at + amount * cycles_);
+    return take_slowly(index, at, amount);
   }
   double served() const { return served_; }
   double rate() const { return rate_; }
@@ -58,19 +60,26 @@ class Server {
     if (out == nullptr) throw std::bad_alloc();
     return out;
   }
-  Slot& slot(uint64_t index) {
-    Slot& out = slots_[index & ((uint64_t{1} << bits_) - 1)];
-    if (out.round == static_cast<uint16_t>(index >> bits_)) [[likely]]
-      return out;
-    return another_round(index, out);
-  }
-  [[gnu::noinline]] Slot& another_round(uint64_t index, Slot& at) {
-    if (bits_ != kMostBits && at.used > 0 && lies_ahead(index, at)) {
-      make_room();
-      return slot(index);
+  // Of an interval that had another's place, or that has not got as much left.
+  [[gnu::noinline]] double take_slowly(uint64_t index, double at, double amount) {
+    Slot& slot = this->slot(index);
+    if (amount < capacity_ - static_cast<double>(slot.used)) {
+      slot.used += static_cast<float>(amount);
+      return std::max(end(index, slot), at + amount * cycles_);
     }
-    at = {static_cast<uint16_t>(index >> bits_), 0, 0};
-    return at;
+    return std::max(take_several(index, at, amount), at + amount * cycles_);
+  }
+  Slot& slot(uint64_t index) {
+    Slot* out = &slots_[index & mask_];
+    if (out->round != static_cast<uint16_t>(index >> bits_)) {
+      while (bits_ != kMostBits && out->used > 0 && lies_ahead(index, *out)) {
+        make_room();
+        out = &slots_[index & mask_];
+        if (out->round == static_cast<uint16_t>(index >> bits_)) return *out;
+      }
+      *out = {static_cast<uint16_t>(index >> bits_), 0, 0};
+    }
+    return *out;
   }
   // Whether what is there, and is not of that interval, may still be asked for.
   bool lies_ahead(uint64_t index, const Slot& at) const { return index_of(index, at) + kBack >= now_index(); }
@@ -91,11 +100,11 @@ class Server {
       const Slot& from = slots_[i];
       const uint64_t index = index_of(now, from);
       if (from.used <= 0 || index + kBack < now) continue;
-      more[index & ((uint64_t{1} << bits) - 1)] = {static_cast<uint16_t>(index >> bits), from.further,
-                                                   from.used};
+      more[index % (uint64_t{1} << bits)] = {static_cast<uint16_t>(index >> bits), from.further, from.used};
     }
     slots_ = std::move(more);
     bits_ = bits;
+    mask_ = (uint64_t{1} << bits) - 1;
   }
   // The first from there on that has something left.
   uint64_t not_full(uint64_t index) {
@@ -142,6 +151,7 @@ class Server {
   uint64_t full_from_ = 0, full_to_ = 0;
   const double* now_;
   int bits_;
+  uint64_t mask_;
   Slots slots_;
 };
 

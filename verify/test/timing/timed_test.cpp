@@ -1,6 +1,7 @@
 // A run in the order of time: the same bits, and times that what is known of the device explains.
 #include <gtest/gtest.h>
 
+#include "model/timing/server.h"
 #include "verify/launch/start.h"
 #include "verify/schedules/given.h"
 #include "verify/session/process.h"
@@ -133,6 +134,86 @@ TEST(Timed, ARunOfLanesCostsWhatItsLanesDo) {
 }
 
 // Of memory that no two of them read: what several read comes from L2.
+// Whoever watches has each turn executed in its time: the plain way. Loads in a loop that some lanes leave
+// early, guards that hold for some or for none, values of other lanes, a barrier, stores that later loads
+// read.
+TEST(Timed, WhatIsExecutedBeforeItsTimeCostsTheSame) {
+  const launch::Launch l = launch_of(kernel(R"(mov.u32 %r6, %ctaid.x;
+and.b32 %r6, %r6, 127;
+mad.lo.u32 %r1, %r6, 4096, 0;
+mad.lo.u32 %r1, %r0, 16, %r1;
+cvt.u64.u32 %a1, %r1;
+add.u64 %a1, %a0, %a1;
+mov.u32 %r2, 0;
+mov.u32 %r5, 0;
+and.b32 %r7, %r0, 3;
+add.u32 %r7, %r7, 3;
+again: ld.global.u32 %r3, [%a1];
+setp.eq.u32 %p1, %r3, 12345;
+@%p1 ld.global.u32 %r3, [%a1+64];
+setp.lt.u32 %p2, %r0, 7;
+@%p2 ld.global.nc.u32 %r4, [%a1+8];
+@%p2 add.u32 %r5, %r5, %r4;
+shfl.sync.bfly.b32 %r4, %r3, 1, 31, -1;
+add.u32 %r5, %r5, %r4;
+add.u64 %a1, %a1, 8192;
+add.u32 %r2, %r2, 1;
+setp.lt.u32 %p3, %r2, 9;
+@%p3 bra again;
+rest: ld.global.u32 %r3, [%a1];
+add.u32 %r5, %r5, %r3;
+add.u32 %r2, %r2, 1;
+add.u64 %a1, %a1, 128;
+setp.lt.u32 %p3, %r2, %r7;
+@%p3 bra rest;
+mov.u32 %r4, tile;
+shl.b32 %r3, %r0, 2;
+add.u32 %r4, %r4, %r3;
+st.shared.u32 [%r4], %r5;
+bar.sync 0;
+xor.b32 %r3, %r3, 124;
+mov.u32 %r4, tile;
+add.u32 %r4, %r4, %r3;
+ld.shared.u32 %r3, [%r4];
+ld.global.u32 %r5, [%a1+4];
+add.u32 %r3, %r3, %r5;
+st.global.u32 [%a1], %r3;
+)"),
+                                     300, 96);
+  session::TimeQuestion q = session::time_question(l);
+  q.most = 0;
+  const timing::TimedLaunch fast = session::time_of(q).launches.at(0).launch;
+  bool asked = false;
+  q.observer = [&](const timing::Launches&) {
+    asked = true;
+    return machine::Observer{[](const machine::Event&) {}};
+  };
+  const timing::TimedLaunch plain = session::time_of(q).launches.at(0).launch;
+  ASSERT_TRUE(asked);
+  EXPECT_EQ(fast.cycles, plain.cycles);
+  EXPECT_EQ(fast.seen.ends, plain.seen.ends);
+  EXPECT_EQ(fast.seen.issue, plain.seen.issue);
+  ASSERT_EQ(fast.seen.path.size(), plain.seen.path.size());
+  for (size_t i = 0; i < fast.seen.path.size(); ++i) {
+    EXPECT_EQ(fast.seen.path[i].cycles, plain.seen.path[i].cycles);
+    EXPECT_EQ(fast.seen.path[i].line, plain.seen.path[i].line);
+  }
+}
+
+// A server that has room for what lies ahead serves as one that has much more, which grows where it must.
+TEST(Timed, AServerWithLittleRoomServesAsOneWithMuch) {
+  double now = 0;
+  Server much(16, 1), little(16, 1, &now);
+  uint64_t drawn = 1;
+  for (int i = 0; i < 200000; ++i) {
+    drawn = drawn * 6364136223846793005 + 1442695040888963407;
+    const double ahead = static_cast<double>(drawn >> 33 & (i % 1000 == 0 ? 0x3fff : 0x3ff));
+    const double amount = static_cast<double>(drawn >> 50 & 31) / 4;
+    ASSERT_EQ(much.take(now + ahead, amount), little.take(now + ahead, amount)) << i;
+    now += static_cast<double>(drawn >> 60);
+  }
+}
+
 TEST(Timed, MoreBytesAreNeverFaster) {
   double before = 0;
   for (const uint32_t bytes : {512U, 1024U, 2048U, 4096U, 8192U}) {
