@@ -1,4 +1,10 @@
 // A launch whose turns go in the order of a model's time.
+#if __has_include(<malloc.h>) && __has_include(<sys/mman.h>)
+#include <malloc.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+
 #include <algorithm>
 #include <limits>
 #include <queue>
@@ -18,6 +24,39 @@ void find_first(Earliest& of) {
   const auto before = [](const Due& a, const Due& b) { return a.at < b.at; };
   of.first = static_cast<size_t>(std::min_element(of.all.begin(), of.all.end(), before) - of.all.begin());
 }
+
+// Thousands of warps are resident, and turns go from one to any other: half of what that costs is that the
+// host looks up where small pages lie. Where the C library's heap grows meanwhile, it does so by large pages.
+class LargePages {
+ public:
+#if defined(__GLIBC__) && defined(MADV_HUGEPAGE)
+  LargePages() {
+    mallopt(M_TOP_PAD, kStep);
+    mallopt(M_TRIM_THRESHOLD, kMost);
+  }
+  ~LargePages() {
+    constexpr int kUsual = 128 << 10;
+    mallopt(M_TOP_PAD, kUsual);
+    mallopt(M_TRIM_THRESHOLD, kUsual);
+  }
+  LargePages(const LargePages&) = delete;
+  LargePages& operator=(const LargePages&) = delete;
+  // To be called now and then.
+  void grow() {
+    const auto end = reinterpret_cast<uintptr_t>(sbrk(0)) / kPage * kPage;
+    if (end <= from_) return;
+    madvise(reinterpret_cast<void*>(from_), end - from_, MADV_HUGEPAGE);
+    from_ = end;
+  }
+
+ private:
+  static constexpr int kStep = 32 << 20, kMost = 1 << 30;
+  static constexpr uintptr_t kPage = 2 << 20;
+  uintptr_t from_ = (reinterpret_cast<uintptr_t>(sbrk(0)) + kPage - 1) / kPage * kPage;
+#else
+  void grow() {}
+#endif
+};
 
 }  // namespace
 
@@ -77,6 +116,7 @@ bool Cluster::again(Earliest& of, Timekeeper& keeper) const {
 
 void Residents::run_timed(Timekeeper& keeper) {
   Grid& grid = launches_.front().grid;
+  LargePages pages;
   struct Next {
     double at;
     uint32_t cluster;
@@ -111,6 +151,7 @@ void Residents::run_timed(Timekeeper& keeper) {
   for (;;) {
     while (InFlight* const launch = keeper.enough() || !keeper.more() ? nullptr : starting()) {
       start(*launch);
+      pages.grow();
       keeper.starts(*clusters_.back());
       look(*clusters_.back());
     }
