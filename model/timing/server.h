@@ -72,7 +72,7 @@ class Server {
   Slot& slot(uint64_t index) {
     Slot* out = &slots_[index & mask_];
     if (out->round != static_cast<uint16_t>(index >> bits_)) {
-      while (bits_ != kMostBits && out->used > 0 && lies_ahead(index, *out)) {
+      while (bits_ != kMostBits && out->used > 0 && !is_past(index, *out) && lies_ahead(index, *out)) {
         make_room();
         out = &slots_[index & mask_];
         if (out->round == static_cast<uint16_t>(index >> bits_)) return *out;
@@ -81,8 +81,16 @@ class Server {
     }
     return *out;
   }
-  // Whether what is there, and is not of that interval, may still be asked for.
-  bool lies_ahead(uint64_t index, const Slot& at) const { return index_of(index, at) + kBack >= now_index(); }
+  // Whether what is there, and is not of that interval, is known to be past without asking for the time.
+  bool is_past(uint64_t index, const Slot& at) const {
+    return static_cast<int16_t>(static_cast<uint16_t>((index >> bits_) - at.round)) > 0 &&
+           index <= past_ + mask_;
+  }
+  // Whether it may still be asked for.
+  bool lies_ahead(uint64_t index, const Slot& at) {
+    past_ = std::max(now_index(), kBack) - kBack;
+    return index_of(index, at) >= past_;
+  }
   static constexpr uint64_t kBack = 64;
   uint64_t now_index() const { return static_cast<uint64_t>(std::max(0.0, *now_) * inverse_); }
   // The interval that stands there, which is near that one.
@@ -150,6 +158,7 @@ class Server {
   double served_ = 0;
   uint64_t full_from_ = 0, full_to_ = 0;
   const double* now_;
+  uint64_t past_ = 0;  // intervals that come before that one are
   int bits_;
   uint64_t mask_;
   Slots slots_;
