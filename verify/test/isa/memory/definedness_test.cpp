@@ -251,7 +251,9 @@ RC_GTEST_PROP(Definedness, NoChoiceOfTheUnknownBitsChangesABitThatIsCalledKnown,
   run::Flight flight;
   run::Grid grid{program, shape, {}, memory, constants, {"the parameter block", 0, 8, true}, flight};
   run::Cluster cluster(grid, {0, 0, 0});
-  run::Context context(*cluster.ctas[0], cluster.ctas[0]->warps[0], 0, true);
+  machine::Warp& warp = cluster.ctas[0]->warps[0];  // whose registers it would get at its first turn
+  warp.splits[0].activation = cluster.ctas[0]->activate(program.entry, warp, warp.exists, nullptr);
+  run::Context context(*cluster.ctas[0], warp, 0, true);
   const Widths widths = widths_of(text);
   struct Operand {
     uint32_t row;

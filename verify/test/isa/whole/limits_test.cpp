@@ -110,7 +110,7 @@ std::vector<Case> cases() {
       {"a large .param in a body", local("{.param .b8 p[65536];}"), true},
       {".noreturn of a function", global(".func f() .noreturn {ret;}"), true},
       {".version 9.0", module_of(entry(""), "9.0", "sm_75"), true},
-      {".version 9.5", module_of(entry(""), "9.5", "sm_75"), false},
+      {".version 9.6", module_of(entry(""), "9.6", "sm_75"), false},
       {".version 8.9, which never was", module_of(entry(""), "8.9", "sm_75"), false},
       {".version 7.9, which never was", module_of(entry(""), "7.9", "sm_75"), false},
       {".version 6.3 for sm_75", module_of(entry(""), "6.3", "sm_75"), true},
@@ -356,7 +356,7 @@ TEST(Limits, LittleIsUnsupported) {
     if (checked(c.text).starts_with("unsupported: ")) names.push_back(c.what);
   EXPECT_EQ(names, (std::vector<std::string>{".global of 2^63 bytes", ".global of 2^64 - 1 bytes",
                                              ".global of more dimensions than 64 bits",
-                                             ".local of a byte more", ".local of 2^32 bytes", ".version 9.5",
+                                             ".local of a byte more", ".local of 2^32 bytes", ".version 9.6",
                                              "no .address_size", ".address_size 32"}));
 }
 TEST(Limits, PtxasSaysWhatIsRecorded) {
