@@ -60,7 +60,8 @@ enum class Tracks : uint16_t {
   carries,        // a bit depends on those not above it
   predicate_and,  // and.pred: false and anything is false
   predicate_or,   //
-  half_of_b       // a and c as `whole`; of b the bits in imm
+  half_of_b,      // a and c as `whole`; of b the bits in imm
+  by_halves       // of two elements a lane, each as `whole` of those in its place
 };
 
 // What an effect wants to know beside its rows: each family of instructions has types of its own.

@@ -59,7 +59,7 @@ bool of_halves(const std::vector<std::string_view>& parts) {
 }  // namespace
 
 void track_halves(Op& op, uint16_t bytes) {
-  op.tracks = kByHalves;
+  op.tracks = Tracks::by_halves;
   op.source_bytes = op.result_bytes = bytes;
 }
 

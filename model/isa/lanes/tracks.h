@@ -7,10 +7,7 @@
 
 namespace bitwell::isa {
 
-// Beside those of Tracks: of two elements of a lane each result depends on the operands' elements of its
-// place, and a bit that was never written makes its element unknown, not the other.
-constexpr Tracks kByHalves = static_cast<Tracks>(static_cast<uint16_t>(Tracks::half_of_b) + 1);
-// Two elements in `bytes` bytes.
+// Tracks::by_halves, of two elements in `bytes` bytes.
 void track_halves(Op& op, uint16_t bytes);
 
 // How the lane loop of that name treats such bits: Op::tracks, source_bytes, result_bytes.

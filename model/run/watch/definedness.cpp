@@ -286,7 +286,7 @@ std::vector<Result> follow(const isa::Op& op, Context& context, std::span<const 
   }
   const size_t n = op.source_bytes;
   const Operand of[3] = {{context, op.a, n}, {context, op.b, n}, {context, op.c, n}};
-  const auto result = op.tracks == isa::kByHalves                                           ? by_halves
+  const auto result = op.tracks == isa::Tracks::by_halves                                   ? by_halves
                       : op.tracks == isa::Tracks::half_of_b                                 ? half_of_b
                       : op.tracks >= isa::Tracks::adds && op.tracks <= isa::Tracks::carries ? arithmetic
                                                                                             : logical;
@@ -327,7 +327,7 @@ void run_unknown(const isa::Op& op, Context& context, uint32_t mask) {
     followed = (tracks == isa::Tracks::moves_a ? followed : ~0u) & context.defined_at(op.c) &
                context.defined_at(op.e);
   if (tracks >= isa::Tracks::packs && tracks <= isa::Tracks::carries) followed = ~0u;
-  if (tracks == isa::Tracks::half_of_b || tracks == isa::kByHalves) followed = ~0u;
+  if (tracks == isa::Tracks::half_of_b || tracks == isa::Tracks::by_halves) followed = ~0u;
   followed &= lacking;
   std::vector<Result> results;
   if (followed != 0) results = follow(op, context, rows, followed);
