@@ -1,9 +1,9 @@
 // What stands in a buffer or a variable before a launch, and what becomes of it afterwards.
 #include <cstring>
-#include <random>
 #include <span>
 
 #include "model/number/codec.h"
+#include "verify/launch/file/generated.h"
 #include "verify/launch/file/launch_reader.h"
 #include "verify/launch/file/npy.h"
 #include "verify/launch/file/numbers.h"
@@ -36,22 +36,7 @@ std::vector<std::byte> LaunchReader::generate(const json& j, const std::string& 
   const std::string kind = f.text("kind");
   const uint64_t bytes = f.whole("bytes");
   hold(bytes, 0, where);
-  std::vector<std::byte> out(bytes);
-  std::mt19937_64 random(f.whole("seed"));
-  const auto each = [&](auto value) {
-    for (size_t i = 0; i + sizeof(value(i)) <= out.size(); i += sizeof(value(i))) {
-      const auto v = value(i / sizeof(value(i)));
-      std::memcpy(out.data() + i, &v, sizeof v);
-    }
-  };
-  static_assert(schema::kGenerators.size() == 3);
-  if (kind == schema::kGenerators[0])
-    each([&](size_t) { return static_cast<uint8_t>(random()); });
-  else if (kind == schema::kGenerators[1])
-    each([&](size_t i) { return static_cast<uint32_t>(i); });
-  else
-    each([&](size_t) { return static_cast<float>(static_cast<int32_t>(random() >> 40)) * 0x1p-23f - 1.0f; });
-  return out;
+  return generated(kind, bytes, f.whole("seed"));
 }
 
 LaunchReader::Contents LaunchReader::contents(const Fields<Of::contents>& f) {
