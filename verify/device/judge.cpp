@@ -6,6 +6,7 @@
 
 #include "verify/device/children.h"
 #include "verify/device/compare.h"
+#include "verify/verdict/asked.h"
 
 namespace bitwell::device {
 namespace {
@@ -20,13 +21,9 @@ struct Piece {
 std::vector<Piece> pieces_of(const std::vector<const suite::Suite*>& suites, const verdict::Plan& plan) {
   std::vector<Piece> out;
   for (const suite::Suite* suite : suites) {
-    std::vector<const suite::Kernel*> kernels;
-    for (const std::string& name : plan.kernels) kernels.push_back(&suite::kernel(*suite, name));
-    if (plan.kernels.empty())
-      for (const suite::Kernel& k : suite->kernels) kernels.push_back(&k);
-    for (const suite::Kernel* k : kernels)
-      for (const std::string& arch : plan.archs.empty() ? suite->archs_of(*k) : plan.archs)
-        if (suite->judged_on(*k, arch)) out.push_back({suite, k, arch});
+    const verdict::Asked asked = verdict::asked_of(*suite, plan);
+    for (size_t i = 0; i < asked.kernels.size(); ++i)
+      for (const std::string& arch : asked.archs[i]) out.push_back({suite, asked.kernels[i], arch});
   }
   return out;
 }

@@ -1,6 +1,7 @@
 #include <cctype>
 
 #include "model/machine/failure.h"
+#include "verify/schema/nearest.h"
 #include "verify/suite/suite.h"
 
 namespace bitwell::suite {
@@ -24,12 +25,15 @@ namespace {
 
 template <class Row>
 const Row& find(const std::vector<Row>& rows, std::string_view name, const std::string& what) {
+  std::vector<std::string> names;
   std::string known;
   for (const Row& r : rows) {
     if (r.name == name) return r;
+    names.push_back(r.name);
     known += (known.empty() ? "" : ", ") + r.name;
   }
-  throw machine::InputError("no " + what + " '" + std::string(name) + "'; there are " + known);
+  throw machine::InputError("no " + what + " '" + std::string(name) + "'; there are " + known +
+                            schema::did_you_mean(name, names));
 }
 
 }  // namespace

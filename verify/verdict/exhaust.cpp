@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "verify/suite/parallel.h"
+#include "verify/verdict/asked.h"
 
 namespace bitwell::verdict {
 namespace {
@@ -45,17 +46,16 @@ std::vector<ExhaustedCase> exhaust(const std::vector<const suite::Suite*>& suite
     suite::PlannedCase planned;
   };
   std::vector<First> firsts;
-  for (const suite::Suite* suite : suites)
-    for (const suite::Kernel& kernel : suite->kernels) {
-      if (!plan.kernels.empty() && std::count(plan.kernels.begin(), plan.kernels.end(), kernel.name) == 0)
-        continue;
-      const std::vector<suite::PlannedCase> cases = kernel.cases();
+  for (const suite::Suite* suite : suites) {
+    const Asked asked = asked_of(*suite, plan);
+    expect_modules(asked);
+    for (size_t i = 0; i < asked.kernels.size(); ++i) {
+      const std::vector<suite::PlannedCase> cases = asked.kernels[i]->cases();
       const auto first = std::find_if(cases.begin(), cases.end(), [](const auto& c) { return !c.full; });
       if (first == cases.end()) continue;
-      for (const std::string& arch : suite->archs_of(kernel))
-        if (plan.archs.empty() || std::count(plan.archs.begin(), plan.archs.end(), arch) != 0)
-          firsts.push_back({kernel, arch, *first});
+      for (const std::string& arch : asked.archs[i]) firsts.push_back({*asked.kernels[i], arch, *first});
     }
+  }
   std::vector<ExhaustedCase> rows(firsts.size());
   std::mutex mutex;
   suite::each_in_parallel(firsts.size(), plan.threads, [&](size_t i) {

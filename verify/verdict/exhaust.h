@@ -18,7 +18,8 @@ struct ExhaustedCase {
   bool holds = true;
 };
 
-// `most`: runs of a case. `progress` is told of each before it begins, one at a time.
+// `most`: runs of a case. `progress` is told of each before it begins, one at a time. Throws
+// machine::InputError as judge does, before any is run.
 std::vector<ExhaustedCase> exhaust(const std::vector<const suite::Suite*>& suites, const Plan& plan,
                                    uint64_t most,
                                    const std::function<void(const std::string& kernel)>& progress);
