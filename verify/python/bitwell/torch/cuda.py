@@ -243,7 +243,7 @@ def patch():
     cuda.graphs.CUDAGraph, cuda.graphs.graph = capture.CUDAGraph, capture.graph
     for name in ("range_push", "range_pop", "mark", "range_start", "range_end"):
         setattr(cuda.nvtx, name, constant(0))
-    accelerator = {"is_available": constant(True), "device_count": constant(1), "current_accelerator": lambda check_available=False: CUDA,
+    accelerator = {"is_available": constant(True), "device_count": constant(1), "current_accelerator": lambda check_available=False: torch.device("cuda"),
                    "current_device_index": constant(0), "current_device_idx": constant(0), "set_device_index": set_device,
                    "set_device_idx": set_device, "current_stream": answers["current_stream"], "set_stream": set_stream,
                    "synchronize": synchronize, "empty_cache": constant(None)}

@@ -3,6 +3,7 @@
 The CPU computes it. The mode is entered when the process first asks for CUDA, so that what never does is not slowed.
 """
 import contextlib
+import sys
 import threading
 
 import torch
@@ -186,6 +187,7 @@ def start():
     if _mode is None:
         torch._C._ensureCUDADeviceGuardSet()
         late.after("torch._dynamo", _not_compiled)
+        late.after("torch._subclasses.fake_tensor", _nothing_before_fakes)
         _mode = Mode()
         _enter()
         run = threading.Thread.run
@@ -200,6 +202,11 @@ def start():
 def _not_compiled():
     """The program has imported the compiler after all."""
     Mode.__torch_dispatch__ = torch._disable_dynamo(Mode.__torch_dispatch__)
+
+
+def _nothing_before_fakes():
+    """torch makes a true tensor of the GPU before its first fake one, where no mode sees it: for a context that is there already."""
+    sys.modules["torch._subclasses.fake_tensor"].init_gpu_context = lambda device: None
 
 
 def _enter():

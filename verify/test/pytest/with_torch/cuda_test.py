@@ -13,7 +13,7 @@ def test_the_device(bitwell):
     assert torch.cuda.get_device_name() == torch.cuda.get_device_name("cuda") == name
     assert torch.cuda.get_device_capability(0) == capability
     assert torch.cuda.get_device_properties(torch.device("cuda")).multi_processor_count == processors
-    assert torch.accelerator.current_accelerator().type == "cuda" and torch.version.cuda
+    assert torch.accelerator.current_accelerator() == torch.device("cuda") and torch.version.cuda  # without an index, as a GPU's
 
 
 def test_the_first_use_of_cuda_imports_no_compiler():
