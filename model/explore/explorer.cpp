@@ -13,27 +13,71 @@ bool Explorer::is_asleep(const Node& node, const Actor& actor) const {
                      [&](const Tried& t) { return t.actor == actor; });
 }
 
-bool Explorer::next() {
-  if (!first_) {
-    for (; !nodes_.empty(); nodes_.pop_back()) {
-      Node& node = nodes_.back();
-      node.done.push_back({node.taken, std::move(node.footprint)});
-      const auto left = std::find_if(node.to_try.begin(), node.to_try.end(), [&](const Actor& a) {
-        return !is_asleep(node, a) &&
-               std::none_of(node.done.begin(), node.done.end(), [&](const Tried& t) { return t.actor == a; });
-      });
-      if (left == node.to_try.end()) continue;
-      node.taken = *left;
-      break;
-    }
-    if (nodes_.empty()) return false;
+// The next in the node's place that is still to be tried; nullptr: there is none.
+const Actor* Explorer::left(const Node& node) const {
+  for (const Actor& a : node.to_try)
+    if (a != node.taken && !is_asleep(node, a) &&
+        std::none_of(node.done.begin(), node.done.end(), [&](const Tried& t) { return t.actor == a; }))
+      return &a;
+  return nullptr;
+}
+
+Explorer::Next Explorer::next() {
+  for (; !first_; nodes_.pop_back(), counted_ = false) {
+    if (nodes_.size() == own_) return Next::over;
+    Node& node = nodes_.back();
+    if (!counted_) node.done.push_back({node.taken, std::move(node.footprint)});
+    counted_ = true;
+    const Actor* const actor = left(node);
+    if (actor == nullptr) continue;
+    if (node.given != nullptr) return Next::part;
+    node.taken = *actor;
+    break;
   }
-  first_ = false;
+  first_ = counted_ = false;
   known_ = nodes_.empty() ? 0 : nodes_.size() - 1;
   depth_ = 0;
   open_ = false;
   start_over();
-  return true;
+  return Next::run;
+}
+
+std::unique_ptr<Explorer> Explorer::give() {
+  // What is near the end of the last run comes soon, and is small; what is near its beginning may be more
+  // than anybody will ask for.
+  constexpr size_t kLeftBehind = 2;
+  size_t place = SIZE_MAX;
+  for (size_t i = nodes_.size(), seen = 0; i-- > own_ && seen <= kLeftBehind;) {
+    if (nodes_[i].given != nullptr || left(nodes_[i]) == nullptr) continue;
+    place = i;
+    ++seen;
+  }
+  if (place == SIZE_MAX) return nullptr;
+  auto out = std::make_unique<Explorer>(shape_, most_turns_);
+  out->own_ = place + 1;
+  out->numbers_ = numbers_;
+  for (size_t i = 0; i <= place; ++i) {
+    const Node& node = nodes_[i];
+    out->nodes_.push_back({node.can, {}, {}, {}, node.taken, node.actor, node.footprint, node.clock});
+  }
+  Node& from = nodes_[place];
+  Node& to = out->nodes_.back();
+  to.asleep = from.asleep;
+  to.done = from.done;
+  if (place + 1 != nodes_.size() || !counted_) to.done.push_back({from.taken, from.footprint});
+  to.taken = *left(from);
+  from.given = out.get();
+  return out;
+}
+
+void Explorer::take(const Explorer& part) {
+  Node& node = nodes_.back();
+  const Node& explored = part.nodes_.back();
+  node.given = nullptr;
+  node.taken = explored.taken;
+  node.footprint = explored.footprint;
+  counted_ = false;
+  for (const Reversal& r : part.elsewhere_) reverse(r);
 }
 
 std::optional<Actor> Explorer::before(size_t turn) const {
@@ -69,7 +113,7 @@ size_t Explorer::choose(std::span<const run::Taker> takers) {
     const std::optional<Actor> taken = fresh(node);
     if (!taken) throw Pruned{};
     node.taken = *taken;
-    node.to_try.insert(*taken);
+    node.to_try.push_back(*taken);
     nodes_.push_back(std::move(node));
   }
   Node& node = nodes_[depth_];
@@ -101,7 +145,7 @@ void Explorer::end() {
     for (const Space space : kSpaces)
       node.footprint.push_back(
           {space, space == Space::global ? 0 : node.taken.cluster, 0, UINT64_MAX, Mode::write});
-  node.to_try.insert(node.can.begin(), node.can.end());
+  reverse({depth_ - 1, {}, {}});
   close(node, true);
 }
 
@@ -129,7 +173,7 @@ void Explorer::close(Node& node, bool changed) {
     }
     if (clock.size() <= node.actor) clock.resize(node.actor + 1);
     clock[node.actor] = own + 1;
-    for (const size_t i : races) reverse(i, node);
+    for (const size_t i : races) reverse({i, initials(i, node), node.taken});
   }
   witness_.end(node.clock, changed);
   open_ = false;
@@ -155,21 +199,26 @@ std::vector<Actor> Explorer::initials(size_t earlier, const Node& later) const {
   return out;
 }
 
-void Explorer::reverse(size_t earlier, const Node& later) {
-  Node& node = nodes_[earlier];
-  std::vector<Actor> first = initials(earlier, later);
-  if (std::any_of(first.begin(), first.end(), [&](const Actor& a) { return node.to_try.contains(a); }))
-    return;
-  const auto possible = [&](const Actor& a) { return std::count(node.can.begin(), node.can.end(), a) != 0; };
-  if (std::count(first.begin(), first.end(), later.taken) != 0 && possible(later.taken)) {
-    node.to_try.insert(later.taken);
+void Explorer::reverse(Reversal r) {
+  if (r.place < own_) {
+    if (known_elsewhere_.insert(r).second) elsewhere_.push_back(std::move(r));
     return;
   }
-  const auto at = std::find_if(first.begin(), first.end(), possible);
-  if (at != first.end())
-    node.to_try.insert(*at);
+  Node& node = nodes_[r.place];
+  const auto among = [](const std::vector<Actor>& all, const Actor& a) {
+    return std::find(all.begin(), all.end(), a) != all.end();
+  };
+  const auto possible = [&](const Actor& a) { return among(node.can, a); };
+  if (std::any_of(r.first.begin(), r.first.end(), [&](const Actor& a) { return among(node.to_try, a); }))
+    return;
+  const auto at = std::find_if(r.first.begin(), r.first.end(), possible);
+  if (among(r.first, r.later) && possible(r.later))
+    node.to_try.push_back(r.later);
+  else if (at != r.first.end())
+    node.to_try.push_back(*at);
   else  // what makes one of them possible is not in the clocks
-    node.to_try.insert(node.can.begin(), node.can.end());
+    for (const Actor& a : node.can)
+      if (!among(node.to_try, a)) node.to_try.push_back(a);
 }
 
 // Up to the last turn that an order without it would give to another.

@@ -26,11 +26,12 @@ struct Exhausted {
 };
 
 // Runs the launch, without what follows it, until no schedule is left or `most` runs were made, pruned ones
-// among them; `options` say the rest, what the kernel prints is printed by the first run alone. Throws what
-// run::run does but Fault, and InputError for a launch whose clusters are not all resident at once or that
-// takes too many turns.
+// among them, on as many host threads as `options` say, which makes no difference; these say the rest, and
+// what the kernel prints is printed by the first run alone. Progress is told on the caller's thread. Throws
+// what run::run does but Fault, and InputError for a launch whose clusters are not all resident at once or
+// that takes too many turns.
 Exhausted exhaust(const launch::Launch& launch, run::Options options, uint64_t most,
-                  const std::function<void(const Exhausted& so_far)>& progress = nullptr);
+                  const std::function<void(uint64_t runs, uint64_t pruned)>& progress = nullptr);
 
 // "order:0:0x3,0:1", as `bitwell run --schedule` takes it.
 std::string schedule_of(const Ended& end);

@@ -43,7 +43,7 @@ void EveryOrder::keep(launch::Launch& launch) const {
 }
 
 EveryOrder every_order(const launch::Launch& launch, const run::Options& options, uint64_t most,
-                       const std::function<void(const schedules::Exhausted& so_far)>& progress) {
+                       const std::function<void(uint64_t runs, uint64_t pruned)>& progress) {
   EveryOrder out{schedules::exhaust(launch, options, most, progress)};
   std::stable_partition(out.all.ends.begin(), out.all.ends.end(),
                         [](const schedules::Ended& e) { return e.fault.empty(); });

@@ -37,6 +37,6 @@ struct EveryOrder {
 };
 // Throws what exhaust does.
 EveryOrder every_order(const launch::Launch& launch, const run::Options& options, uint64_t most,
-                       const std::function<void(const schedules::Exhausted& so_far)>& progress = nullptr);
+                       const std::function<void(uint64_t runs, uint64_t pruned)>& progress = nullptr);
 
 }  // namespace bitwell::session

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <thread>
 
 #include "verify/suite/parallel.h"
 #include "verify/verdict/asked.h"
@@ -10,7 +11,8 @@ namespace bitwell::verdict {
 namespace {
 
 ExhaustedCase exhaust_case(const suite::Kernel& kernel, const std::string& arch,
-                           const suite::PlannedCase& planned, const Plan& plan, uint64_t most) {
+                           const suite::PlannedCase& planned, const Plan& plan, uint64_t most,
+                           unsigned threads) {
   ExhaustedCase row{kernel.full_name, arch, planned.name, 0, {}, "", true};
   const suite::SuiteCase c = suite::suite_case(planned, planned.draw(), {plan.ptx, arch});
   if (c.chain.launches.size() != 1) {
@@ -21,7 +23,9 @@ ExhaustedCase exhaust_case(const suite::Kernel& kernel, const std::string& arch,
   const auto& [grid, block] = std::pair{launch.shape.grid, launch.shape.block};
   row.warps = uint64_t{grid[0]} * grid[1] * grid[2] * ((block[0] * block[1] * block[2] + 31) / 32);
   try {
-    row.all = schedules::exhaust(launch, {}, most);
+    run::Options options;
+    options.threads = threads;
+    row.all = schedules::exhaust(launch, options, most);
   } catch (const machine::InputError& e) {
     row.wrong = std::string("not tried: ") + e.what();
     return row;
@@ -57,6 +61,10 @@ std::vector<ExhaustedCase> exhaust(const std::vector<const suite::Suite*>& suite
     }
   }
   std::vector<ExhaustedCase> rows(firsts.size());
+  // Threads that have no kernel of their own help with the others'.
+  const unsigned all =
+      plan.threads > 0 ? static_cast<unsigned>(plan.threads) : std::thread::hardware_concurrency();
+  const auto each = static_cast<unsigned>(all / std::max<size_t>(1, firsts.size()));
   std::mutex mutex;
   suite::each_in_parallel(firsts.size(), plan.threads, [&](size_t i) {
     const First& first = firsts[i];
@@ -64,7 +72,7 @@ std::vector<ExhaustedCase> exhaust(const std::vector<const suite::Suite*>& suite
       const std::scoped_lock lock(mutex);
       progress(first.kernel.full_name + " " + first.arch);
     }
-    rows[i] = exhaust_case(first.kernel, first.arch, first.planned, plan, most);
+    rows[i] = exhaust_case(first.kernel, first.arch, first.planned, plan, most, each);
   });
   return rows;
 }

@@ -127,9 +127,9 @@ void add_limits(CLI::App& command, RunOptions& options) {
       .add_option(
           "--threads", options.threads,
           "Host threads on which clusters of a launch run side by side, as long as they do not depend on "
-          "each other: outputs, notes and faults are the same for any number. Not of --races, --dump nor the "
-          "schedules random, pct, order and timed. With --schedules each runs schedules of its own. "
-          "Default: one for each core")
+          "each other: outputs, notes and faults are the same for any number. Not of --dump nor the "
+          "schedules random, pct, order and timed. With --schedules and --exhaust each runs schedules of its "
+          "own. Default: one for each core")
       ->type_name("N")
       ->check(whole(1, 4096));
   command

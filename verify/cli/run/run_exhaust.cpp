@@ -41,10 +41,10 @@ std::string said(const Ended& end, const session::EveryOrder& orders, const laun
 
 Judged exhaust_schedules(const RunOptions& options, const isa::Program& program, launch::LaunchFile& file,
                          const run::Options& how, launch::OutputFiles& files) {
-  const session::EveryOrder orders =
-      session::every_order(file.launch, how, options.most, [](const Exhausted& now) {
-        if ((now.runs + now.pruned) % 64 == 0)
-          progress(fmt::format("{}, {} to an end", plural(now.runs + now.pruned, "run"), grouped(now.runs)));
+  const session::EveryOrder orders = session::every_order(
+      file.launch, how, options.most, [told = 0](uint64_t runs, uint64_t pruned) mutable {
+        if (++told % 64 == 0)
+          progress(fmt::format("{}, {} to an end", plural(runs + pruned, "run"), grouped(runs)));
       });
   end_progress();
   const Exhausted& all = orders.all;

@@ -156,7 +156,7 @@ TEST(Order, OfARunThatIsTooLongIsNotExplored) {
     run::Options options;
     options.chooser = &explorer;
     options.observers.push_back(explorer.observer());
-    ASSERT_TRUE(explorer.next());
+    ASSERT_EQ(explorer.next(), Explorer::Next::run);
     std::string end;
     try {
       start.run(options, true);
