@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 """Is a bitwell slower than another one? Both run the same launches in turn, on one machine and at one time.
 
-    experiments/guard/guard.py OLD NEW [--pairs N] [--only WORD] [--csv FILE] [--threads N] [--new-options "..."]
+    experiments/guard/guard.py OLD NEW [--pairs N] [--only REGEX] [--csv FILE] [--threads N] [--new-options "..."]
 
 OLD and NEW are `bitwell` programs. Each pair runs both, the one first that was second before; a ratio is NEW's
 processor time over OLD's, so that below 1 is faster. The table has each launch's median and its quartiles; what is
-slower by more than 5 % by its median and by its lower quartile is told, and makes the exit status 1. With --csv a line a
-launch is added to FILE: the history. Needs nvcc for kernels.cu, and the release build's kernels.
+slower by more than 5 % by its median and by its lower quartile is told, and makes the exit status 1, as does a launch that one
+of them does not run. With --csv a line a launch is added to FILE: the history. Needs nvcc for kernels.cu, and the release build's kernels.
 """
 import argparse
 import csv
 import datetime
+import re
 import resource
 import statistics
 import subprocess
@@ -31,10 +32,22 @@ def seconds(program, options, file, wall):
     took = time.monotonic() - begin
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode not in (0, 1 if "--races" in options else 0):  # a launch that faults ends early
-        sys.exit(f"guard: {program} run {file} ended with {done.returncode}: {done.stderr.strip()}")
+        raise RuntimeError(f"{program} run {file} ended with {done.returncode}: {done.stderr.strip()}")
     if wall:
         return took
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def paired(asked, options, file):
+    """Of OLD and of NEW."""
+    times = ([], [])
+    for pair in range(asked.pairs + 1):
+        for which in (0, 1) if pair % 2 == 0 else (1, 0):
+            more = asked.new_options.split() if which == 1 else []
+            took = seconds((asked.old, asked.new)[which], options + more, file, asked.threads is not None)
+            if pair != 0:  # the first one warms up
+                times[which].append(took)
+    return times
 
 
 def version(program):
@@ -46,7 +59,7 @@ def main():
     parser.add_argument("old")
     parser.add_argument("new")
     parser.add_argument("--pairs", type=int, default=7, help="of runs, for each launch (7)")
-    parser.add_argument("--only", default="", help="launches whose name has this in it")
+    parser.add_argument("--only", default="", metavar="REGEX", help="launches whose name has this in it")
     parser.add_argument("--csv", type=Path, help="add the ratios to this file")
     parser.add_argument("--threads", type=int, help="pass it to both; times are then those of a clock on the wall")
     parser.add_argument("--new-options", default="", help="pass them to NEW alone: what they cost")
@@ -54,22 +67,21 @@ def main():
     if asked.pairs < 1:
         parser.error("--pairs is 1 or more")
     names = [version(asked.old), version(asked.new)]
-    rows, slow = [], []
+    rows, slow, refused = [], [], []
     print(f"old: {names[0]}\nnew: {names[1]}\n\n{'launch':22}{'old s':>9}{'new s':>9}{'ratio':>8}{'quartiles':>15}")
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         for subject in launches.subjects(launches.compiled(folder)):
-            if asked.only not in subject.name:
+            if not re.search(asked.only, subject.name):
                 continue
             file = launches.written(subject, folder)
             options = subject.options + (["--threads", str(asked.threads)] if asked.threads else [])
-            times = ([], [])
-            for pair in range(asked.pairs + 1):
-                for which in (0, 1) if pair % 2 == 0 else (1, 0):
-                    more = asked.new_options.split() if which == 1 else []
-                    took = seconds((asked.old, asked.new)[which], options + more, file, asked.threads is not None)
-                    if pair != 0:  # the first one warms up
-                        times[which].append(took)
+            try:
+                times = paired(asked, options, file)
+            except RuntimeError as e:
+                refused.append(subject.name)
+                print(f"{subject.name:22} not timed: {e}", flush=True)
+                continue
             ratios = sorted(new / old for old, new in zip(*times))
             low, middle, high = (statistics.quantiles(ratios, n=4, method="inclusive") if len(ratios) > 1 else 3 * ratios)
             old, new = (statistics.median(t) for t in times)
@@ -88,7 +100,7 @@ def main():
             table.writerows(rows)
     if slow:
         print(f"\nslower by more than 5 %: {', '.join(slow)}")
-    return 1 if slow else 0
+    return 1 if slow or refused else 0
 
 
 if __name__ == "__main__":
