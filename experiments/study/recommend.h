@@ -1,6 +1,5 @@
 // The cheapest order of summation that holds for a shape, a data family and a tolerance.
 #pragma once
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,11 +24,13 @@ struct Answer {
   double most_failing =
       0;             // share of outputs outside, at most, with the confidence (Clopper and Pearson 1934)
   double worst = 0;  // largest |got - want| / (absolute + relative |want|)
-  std::string why;   // for one that fails: the first partial sum of its first failing output that goes wrong
+  std::string why;   // for one that fails: what goes wrong first in its first failing output
 };
-// By cost, then as orders() has them. `progress`: orders done, of how many.
-std::vector<Answer> recommend(const Question& q,
-                              const std::function<void(size_t, size_t)>& progress = nullptr);
+// Its pieces are 512 rows of c each, rows of the result an order of summation: by cost, then as orders() has
+// them. Throws machine::InputError for a question that is none.
+Study recommend_study(const Question& q);
+// By the rows of such pieces, all or some.
+std::vector<Answer> answers(const Question& q, const Rows& rows);
 // The first that has no output outside, or nullptr.
 const Answer* cheapest(const std::vector<Answer>& answers);
 

@@ -16,10 +16,7 @@
 namespace bitwell::cli {
 
 using terminal::Column;
-using terminal::end_progress;
 using terminal::grouped;
-using terminal::left;
-using terminal::progress;
 using terminal::table;
 namespace {
 
@@ -310,37 +307,41 @@ void add_gemm_error(CLI::App& study, int& status, const MergedStudy* merging) {
   });
 }
 
-void add_recommend(CLI::App& study, int& status) {
+void add_recommend(CLI::App& study, int& status, const MergedStudy* merging) {
   CLI::App* command = study.add_subcommand(
       "recommend",
       "The cheapest order that holds for a shape, a data family and a tolerance; why others fail");
-  const auto q = std::make_shared<study::Question>();
-  const auto shape = std::make_shared<std::string>("7168x16384x1");
-  command->add_option("--shape", *shape, "MxKxL: rows, length, batches")->capture_default_str();
-  command->add_option("--family", q->family, "Data family (accumulate --list names them)")
+  struct Options : StudyOptions {
+    study::Question question;
+    std::string shape = "7168x16384x1";
+  };
+  const auto o = std::make_shared<Options>();
+  study::Question& q = o->question;
+  command->add_option("--shape", o->shape, "MxKxL: rows, length, batches")->capture_default_str();
+  command->add_option("--family", q.family, "Data family (accumulate --list names them)")
       ->capture_default_str();
   CLI::Option* order =
-      command->add_option("--order", q->orders, "Only these orders (default: all but tensor cores')");
-  command->add_flag("--tensor-cores", q->tensor_cores, "Tensor cores' orders too")->excludes(order);
-  command->add_option("--rtol", q->tolerance.relative, "Relative tolerance")->capture_default_str();
-  command->add_option("--atol", q->tolerance.absolute, "Absolute tolerance")->capture_default_str();
-  command->add_option("--confidence", q->confidence, "Of the share that may fail")->capture_default_str();
-  command->add_option("--problems", q->problems, "Whole problems tried")
+      command->add_option("--order", q.orders, "Only these orders (default: all but tensor cores')");
+  command->add_flag("--tensor-cores", q.tensor_cores, "Tensor cores' orders too")->excludes(order);
+  command->add_option("--rtol", q.tolerance.relative, "Relative tolerance")->capture_default_str();
+  command->add_option("--atol", q.tolerance.absolute, "Absolute tolerance")->capture_default_str();
+  command->add_option("--confidence", q.confidence, "Of the share that may fail")->capture_default_str();
+  command->add_option("--problems", q.problems, "Whole problems tried")
       ->capture_default_str()
       ->check(whole(1, 1000));
-  command->add_option("--seed", q->seed, "Seed of the data")->capture_default_str();
-  command->callback([q, shape, &status] {
-    const std::vector<int> size = launch::parse_dimensions(*shape, "MxKxL");
-    q->m = size[0];
-    q->k = size[1];
-    q->l = size[2];
-    const auto answers =
-        study::recommend(*q, [start = std::chrono::steady_clock::now()](size_t done, size_t all) {
-          progress(fmt::format("{} of {} rows{}", done, all, left(start, done, all)));
-        });
-    end_progress();
-    print_recommend(*q, answers);
-    if (study::cheapest(answers) == nullptr) status = failed;
+  command->add_option("--seed", q.seed, "Seed of the data")->capture_default_str();
+  add_running(*command, *o, merging);
+  command->callback([o, &status] {
+    const std::vector<int> size = launch::parse_dimensions(o->shape, "MxKxL");
+    o->question.m = size[0];
+    o->question.k = size[1];
+    o->question.l = size[2];
+    run_study(study::recommend_study(o->question), *o, status, [&](const study::Rows& rows) {
+      if (rows.empty()) return;
+      const std::vector<study::Answer> answers = study::answers(o->question, rows);
+      print_recommend(o->question, answers);
+      if (study::cheapest(answers) == nullptr) status = failed;
+    });
   });
 }
 
@@ -356,13 +357,11 @@ void add_study(CLI::App& app, int& status, const MergedStudy* merging) {
       "         quantise    signal to noise, bias and clipping of quantisation recipes\n"
       "         gemm-error  what tensor-core sums, split k and epilogues lose\n"
       "         stages      which tile and how many stages, by the model of time\n\n"
-      "Machines share the pieces of all but recommend by --shard and --journal (bitwell help shards). Built "
-      "with MPI, `mpirun bitwell study NAME ...` spreads them over those of one allocation; the files are "
-      "the "
-      "same.\n\n"
+      "Machines share the pieces by --shard and --journal (bitwell help shards). Built with MPI, `mpirun "
+      "bitwell study NAME ...` spreads them over those of one allocation; the files are the same.\n\n"
       "Example:  bitwell study accumulate --family gaussian same_sign --most-k 4096 --csv accumulate.csv");
   add_accumulate(*study, status, merging);
-  add_recommend(*study, status);
+  add_recommend(*study, status, merging);
   add_quantise(*study, status, merging);
   add_gemm_error(*study, status, merging);
   add_stages(*study, status, merging);

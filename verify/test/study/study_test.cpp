@@ -23,6 +23,8 @@
 namespace bitwell::study {
 namespace {
 
+std::vector<Answer> recommend(const Question& q) { return answers(q, run(recommend_study(q), {})); }
+
 // What the contest entry of kernels/README.md found by trial: packed fp16 sums and an fp16 or fp32
 // combination hold for two shapes, and the third, with the same four threads, needs an fp32 sum that takes
 // over every 128 elements.
@@ -57,6 +59,40 @@ TEST(Recommend, NamesTheCheapestThatHolds) {
   EXPECT_EQ(cheapest(answers)->order, "contest_k7168");
   EXPECT_NEAR(answers[1].most_failing, 1 - std::pow(0.01, 1.0 / static_cast<double>(answers[1].outputs)),
               1e-9);
+}
+
+// Of several pieces: counts are added, the worst is the worst of all, and the first that fails is told of.
+TEST(Recommend, AddsUpItsPieces) {
+  Question q;
+  q.m = 1100;
+  q.k = 2048;
+  q.orders = {"f16_sequential", "fused"};
+  q.problems = 1;
+  const Study study = recommend_study(q);
+  ASSERT_EQ(study.pieces, 3u);
+  const Rows all = run(study, {});
+  ASSERT_EQ(all.size(), 6u);
+  const auto one = answers(q, all);
+  EXPECT_EQ(one[0].order, "f16_sequential");
+  EXPECT_EQ(one[0].outputs, 1100u * 16);
+  EXPECT_EQ(one[1].outside, 0u);
+  uint64_t outside = 0;
+  double worst = 0;
+  for (size_t piece = 0; piece < 3; ++piece) {
+    const auto part = answers(q, study.rows(piece));
+    EXPECT_EQ(part[0].outputs, (piece == 2 ? 76u : 512u) * 16);
+    outside += part[0].outside;
+    worst = std::max(worst, part[0].worst);
+    EXPECT_LT(part[0].outside, part[0].outputs);
+    EXPECT_NE(part[0].why, "");
+    if (piece == 0)
+      EXPECT_EQ(one[0].why, part[0].why);
+    else
+      EXPECT_NE(one[0].why, part[0].why);
+  }
+  EXPECT_EQ(one[0].outside, outside);
+  EXPECT_EQ(one[0].worst, worst);
+  EXPECT_EQ(one[1].why, "");
 }
 
 TEST(Bounds, HoldForEveryOrderAndFamily) {
