@@ -341,6 +341,8 @@ std::vector<bool> take_known(Planted& p, const journal::Journals& journals) {
 
 }  // namespace
 
+std::string survivors() { return BITWELL_SURVIVORS; }
+
 CampaignEnd run_campaign(const std::vector<Subject>& subjects, const CampaignOptions& options) {
   Campaign campaign(options);
   const std::vector<Subject> chosen = chosen_of(subjects, options);
@@ -405,7 +407,7 @@ CampaignEnd run_campaign_shard(const std::vector<Subject>& subjects, const Campa
     });
   }
   terminal::end_progress();
-  return {fmt::format("campaign, shard {}/{}: {} of its {} mutants judged{}; 'campaign --merge {}' makes the "
+  return {fmt::format("campaign, shard {}/{}: {} of its {} mutants judged{}; 'bitwell merge {}' makes the "
                       "report of all shards\n",
                       part.index, part.of, left, mine, left == mine ? "" : ", the others before", folder),
           true};

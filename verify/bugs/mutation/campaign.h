@@ -9,14 +9,17 @@
 
 namespace bitwell::bugs {
 
+// The list of the clone that this was built in.
+std::string survivors();
+
 // Which mistakes, and how they are looked for.
 struct CampaignOptions {
   std::vector<std::string> only{};  // parts of kernels' names; empty: all
   std::string kind{};               // part of a kind's name
   size_t most = 6;                  // of a kernel and kind, of those that are sampled
   uint64_t seed = 1;
-  bool whole = false;    // those that no suite can fail too under every schedule
-  std::string list{};    // of survivors
+  bool whole = false;  // those that no suite can fail too under every schedule
+  std::string list = survivors();
   int threads = 0;       // 0: as many as the host has
   std::string log{};     // of every mutant; empty: none
   bool resume = false;   // what the log has is not run again

@@ -21,7 +21,6 @@ int main(int argc, char** argv) {
   app.add_option("--threads", options.threads, "Host threads (default: all)");
   app.add_flag("--whole", options.whole,
                "Mutants of the list under every schedule of a case, not its first alone");
-  options.list = BITWELL_SURVIVORS;
   app.add_option("--list", options.list, "Mutants that are equivalent, and those that nothing finds")
       ->capture_default_str();
   app.add_option("--log", options.log, "Every mutant with its finding, to this file");

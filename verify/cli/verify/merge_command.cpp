@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "verify/bugs/mutation/campaign.h"
 #include "verify/capture/captures.h"
 #include "verify/cli/command.h"
 #include "verify/cli/report/short_names.h"
@@ -21,7 +22,7 @@ namespace {
 constexpr size_t kMostMissing = 12;  // that a person is told
 
 struct MergeOptions {
-  std::string folder, junit, csv;
+  std::string folder, junit, csv, list;
   bool json = false, verbose = false;
 };
 
@@ -75,11 +76,24 @@ void merge_verdicts(const MergeOptions& options, int& status) {
   print_verdicts(verdicts, {}, false, options.verbose);
 }
 
+void merge_mistakes(const MergeOptions& options, int& status) {
+  bugs::CampaignOptions campaign;
+  if (!options.list.empty()) campaign.list = options.list;
+  const bugs::CampaignEnd end = bugs::merge_campaign(bugs::subjects(capture::share_folder("kernels")),
+                                                     campaign, options.folder, version());
+  status = end.held ? held : failed;
+  fmt::print("{}", end.text);
+}
+
 void merge(const MergeOptions& options, int& status) {
   const std::string kind = journal::kind_of(options.folder), of = "'" + options.folder + "' is of ";
-  if (kind == "campaign")
-    throw machine::InputError(of + "planted mistakes: 'campaign --merge " + options.folder +
-                              "' makes the report");
+  if (!options.list.empty() && kind != "campaign")
+    throw machine::InputError("'" + options.folder + "' is of no planted mistakes, which --list is for");
+  if (kind == "campaign") {
+    if (options.json || !options.csv.empty() || !options.junit.empty())
+      throw machine::InputError(of + "planted mistakes, which have no --json, --csv or --junit");
+    return merge_mistakes(options, status);
+  }
   if (kind == "study") {
     if (!options.junit.empty()) throw machine::InputError(of + "a study, which has no --junit");
     const journal::Journals journals = journal::read(options.folder, version());
@@ -95,8 +109,8 @@ void merge(const MergeOptions& options, int& status) {
 void add_merge(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand(
       "merge",
-      "The report of what many processes have judged (verify) or computed (study), by the journals they have "
-      "left");
+      "The report of what many processes have judged (verify, campaign) or computed (study), by the journals "
+      "they have left");
   auto options = std::make_shared<MergeOptions>();
   command->add_option("DIR", options->folder, "The folder that --journal names")
       ->required()
@@ -107,6 +121,13 @@ void add_merge(CLI::App& app, int& status) {
   command->add_option("--csv", options->csv, "Write the points of a study to this file, as its own --csv");
   command->add_option("--junit", options->junit,
                       "Write the verdicts to this file too, in JUnit's XML, for CI servers");
+  command
+      ->add_option(
+          "--list", options->list,
+          "Of planted mistakes: the list of survivors that theirs were judged by (default: that of the "
+          "clone that bitwell was built in)")
+      ->type_name("FILE")
+      ->check(CLI::ExistingFile);
   command->add_flag("-v,--verbose", options->verbose, kVerboseHelp);
   command->footer(
       "The report is the same, to the byte, however the cases were divided and in whatever order they were "
