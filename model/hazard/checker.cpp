@@ -69,6 +69,13 @@ uint32_t unchanged_by_all(const machine::Access& a) {
   return out;
 }
 
+// Whether all lanes know the same of others, and have waited for the same operations of their own.
+bool alike(const Warp& w) {
+  const Lane& first = w.lanes[0];
+  return std::all_of(w.lanes.begin() + 1, w.lanes.end(),
+                     [&](const Lane& l) { return l.known == first.known && l.ended == first.ended; });
+}
+
 // Whether all lanes reach bytes side by side, the first lane's first.
 bool in_row(const machine::Access& a) {
   if (a.lanes != ~0u || a.met != 0 || !std::has_single_bit(a.bytes) || a.addresses[0] % a.bytes != 0)
@@ -113,6 +120,8 @@ void Checker::lanes_access(const machine::Access& a, Cluster& c) {
     w.volatile_stores[a.ptx_line] = {w.time, a.lanes};
   const uint32_t unchanged = unchanged_by_all(a);
   std::array<Viewer, machine::kLanes> viewers;
+  // Lanes that have met stand for each other, all of them.
+  const bool warp_alike = reads && (a.met == 0 || a.met == ~0u) && alike(w);
   const uint32_t at_once = is_strong || !in_row(a) ? 0 : row_access(a, c, w, site, record);
   for (uint32_t lanes = a.lanes & ~at_once; lanes != 0;) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(lanes));
@@ -138,6 +147,7 @@ void Checker::lanes_access(const machine::Access& a, Cluster& c) {
       r.alike = r.alike && viewers[0].known == w.lanes[i].known.get();
     }
     r.map = address;
+    r.warp_alike = warp_alike;
     r.unchanged = (together & ~unchanged) == 0;
     if (launches_.overlaps() && !shared) launches_.behind(r, address, a.bytes);
     shadow->each(address, a.bytes,

@@ -89,9 +89,7 @@ void Conflicts::remember_write(const Reach& r, Cell& cell, bool beside) {
   if (beside) {
     const Reader before{record_of(cell.write), 1u << lane_of(cell.write)};
     cell.writes_before =
-        cell.writes_before == kNoAct
-            ? cell.write
-            : ledger_.readers.with(cell.writes_before, before, [](const Reader&) { return false; });
+        cell.writes_before == kNoAct ? cell.write : ledger_.readers.with(cell.writes_before, before);
   } else if (is_strong(*r.site)) {
     cell.reads = not_stood_for(*r.site, cell.reads);
     // One as strong as the last write, as nearly always, has the same before it.
@@ -99,11 +97,10 @@ void Conflicts::remember_write(const Reach& r, Cell& cell, bool beside) {
         strength(ledger_.records.site_of(ledger_.records[record_of(cell.write)])) != strength(*r.site)) {
       cell.writes_before = not_stood_for(*r.site, cell.writes_before);
       if (not_stood_for(*r.site, cell.write) != kNoAct)
-        cell.writes_before =
-            cell.writes_before == kNoAct
-                ? cell.write
-                : ledger_.readers.with(cell.writes_before, {record_of(cell.write), 1u << lane_of(cell.write)},
-                                       [](const Reader&) { return false; });
+        cell.writes_before = cell.writes_before == kNoAct
+                                 ? cell.write
+                                 : ledger_.readers.with(cell.writes_before,
+                                                        {record_of(cell.write), 1u << lane_of(cell.write)});
     }
   } else {
     cell.writes_before = kNoAct;
@@ -123,10 +120,11 @@ Readers Conflicts::own_since(const Reach& r, Readers reads) {
            ledger_.records.site_of(record).order.proxy == Proxy::generic;
   };
   if ((reads & kMany) == 0) return own(record_of(reads)) ? reads : kNoAct;
-  if (reads != last_own_.from || r.record != last_own_.record)
-    last_own_ = {reads, r.record,
-                 ledger_.readers.only(reads, [&](const Reader& other) { return own(other.record); })};
-  return last_own_.to;
+  if (unturned(reads) != last_own_.from || r.record != last_own_.record)
+    last_own_ = {unturned(reads), r.record, ledger_.readers.only(unturned(reads), [&](const Reader& other) {
+                   return own(other.record);
+                 })};
+  return last_own_.to == kNoAct ? kNoAct : turned(last_own_.to, turn_of(reads));
 }
 
 // Of those, whom that write does not stand for.
@@ -156,10 +154,7 @@ Readers Conflicts::read_too(const Reach& r, Readers before) {
         covers({record_of(before), 1u << lane_of(before)}))
       return mine;
   }
-  const Reader me{r.record, r.lanes};
-  if (before != last_set_.from || me != last_set_.more)
-    last_set_ = {before, me, ledger_.readers.with(before, me, covers)};
-  return last_set_.to;
+  return ledger_.readers.with(before, {r.record, r.lanes}, covers, r.warp_alike);
 }
 
 // A write meets those who have read the cell since the last one; any access, those that wrote it before.
@@ -167,7 +162,8 @@ Conflicts::Said Conflicts::behind_all(const Reach& r, Readers those, uint64_t ad
   const Knowledge* const known = r.alike ? r.viewers[0].known : nullptr;
   if ((those & kMany) == 0 && !non_coherent_)
     return behind(r, those) ? Said::nothing : conflict(r, those, address, size);
-  if (known != nullptr && those == behind_readers_ && known == behind_readers_known_) return Said::nothing;
+  if (known != nullptr && unturned(those) == behind_readers_ && known == behind_readers_known_)
+    return Said::nothing;
   bool by_known = known != nullptr;  // all that is behind is so for whoever knows that much
   Said said = Said::nothing;
   ledger_.readers.each(those, [&](const Reader& reader) {
@@ -187,7 +183,7 @@ Conflicts::Said Conflicts::behind_all(const Reach& r, Readers those, uint64_t ad
     }
   });
   if (!by_known) return said;
-  behind_readers_ = those;
+  behind_readers_ = unturned(those);
   behind_readers_known_ = known;
   return said;
 }
@@ -314,7 +310,7 @@ void Conflicts::drop_sets(Clusters& clusters) {
     }
   });
   behind_readers_ = kNoAct;
-  last_set_ = {};
+  last_own_ = {};
   most_sets_ = std::max({kLeastSets, 2 * ledger_.readers.list_bytes(), ledger_.global.touched() / 4});
 }
 

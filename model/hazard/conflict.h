@@ -24,10 +24,12 @@ struct Reach {
   // the MMA issued last before it.
   const Knowledge* accepted = nullptr;
   uint32_t number = 0, last_mma = 0;
-  uint32_t loads_used = 0;             // of the warp, likewise
-  bool frees = false;                  // the object that the cell is of
-  uint64_t map = 0;                    // of a tensor map that a copy reads: its address
-  bool unchanged = false;              // it stores what stands there already
+  uint32_t loads_used = 0;  // of the warp, likewise
+  bool frees = false;       // the object that the cell is of
+  uint64_t map = 0;         // of a tensor map that a copy reads: its address
+  bool unchanged = false;   // it stores what stands there already
+  // All lanes of the warp know the same of others, too, and have waited for the same operations.
+  bool warp_alike = false;
   mutable Act passed = kNoAct;         // the last act that this one was found to be behind
   mutable uint32_t passed_record = 0;  // likewise of all lanes, of operations
 };
@@ -97,13 +99,7 @@ class Conflicts {
   bool once_;
   bool non_coherent_ = false;
   size_t most_sets_ = kLeastSets;  // bytes of them, before those that no cell has go
-  // What a cell's readers became last: cells side by side mostly become the same.
-  struct {
-    Readers from = kNoAct;
-    Reader more{};
-    Readers to = kNoAct;
-  } last_set_;
-  // What of a cell's readers stayed behind a write by one of them last.
+  // What of a cell's readers, unturned, stayed behind a write by one of them last.
   struct {
     Readers from = kNoAct;
     uint32_t record = 0;
@@ -112,7 +108,7 @@ class Conflicts {
   // While one event is told: the last record of which all lanes were found to be behind, and whom.
   uint32_t behind_record_ = 0;
   const Knowledge* behind_known_ = nullptr;
-  // The same of the last list of readers.
+  // The same of the last list of readers, unturned.
   Readers behind_readers_ = kNoAct;
   const Knowledge* behind_readers_known_ = nullptr;
 };

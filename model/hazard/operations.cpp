@@ -87,7 +87,7 @@ void Operations::keeps_map(Operation& op, const Warp& w, int ptx_line) {
   uint32_t lanes = 1u << op.lane;
   const uint32_t record = record_of(op, site, w.map.address, true, false, lanes);
   ledger_.global.each(w.map.address, kMapBytes, [&](Cell& cell, uint64_t, uint64_t) {
-    cell.reads = ledger_.readers.with(cell.reads, {record, lanes}, [](const Reader&) { return false; });
+    cell.reads = ledger_.readers.with(cell.reads, {record, lanes});
   });
 }
 

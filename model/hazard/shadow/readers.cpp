@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <string>
 #include <unordered_map>
+
+#include "model/machine/failure.h"
 
 namespace bitwell::hazard {
 
@@ -17,25 +20,32 @@ uint64_t class_of(const Record& record, const Site& site) {
 }  // namespace
 
 uint32_t ReaderSets::add(uint32_t list, const Reader& more) {
+  if (nodes_.size() == kMostLists)
+    throw machine::Unsupported(
+        "the race check can tell " + std::to_string(kMostLists) +
+        " lists of readers apart, this launch has more: a smaller one shows the same races");
   nodes_.push_back({more, list, nodes_[list].count + 1, nodes_[list].kept});
   return static_cast<uint32_t>(nodes_.size() - 1);
 }
 
-uint32_t ReaderSets::link(uint32_t list, const Reader& more) {
-  const Readers known = made_of(kMany | list, more);
-  if (known == kNoAct) return made(kMany | list, more, kMany | add(list, more)) & ~kMany;
-  if ((known & kMany) != 0) return known & ~kMany;
-  return link(0, {record_of(known), 1u << lane_of(known)});
+uint32_t ReaderSets::link(uint32_t number, const Reader& more) {
+  const Key key{list(number, 0), more, kLink};
+  Readers to = made_of(key);
+  if (to == kNoAct) made(key, to = list(add(number, more), 0));
+  return number_of(to);
 }
 
 Readers ReaderSets::list_of(std::vector<Reader>& all) {
-  if (all.size() == 1 && std::has_single_bit(all[0].lanes))
-    return act(all[0].record, static_cast<uint32_t>(std::countr_zero(all[0].lanes)));
-  uint32_t list = 0;
+  const auto turn = static_cast<uint32_t>(std::countr_zero(all[0].lanes));
+  if (all.size() == 1 && std::has_single_bit(all[0].lanes)) return act(all[0].record, turn);
+  uint32_t number = 0;
   const bool rare = all.size() > kShort;  // no other way leads to the same: not worth to be looked up
-  for (const Reader& r : all) list = rare ? add(list, r) : link(list, r);
-  nodes_[list].kept = nodes_[list].count;
-  return kMany | list;
+  for (const Reader& r : all) {
+    const Reader mine{r.record, std::rotr(r.lanes, static_cast<int>(turn))};
+    number = rare ? add(number, mine) : link(number, mine);
+  }
+  nodes_[number].kept = nodes_[number].count;
+  return list(number, turn);
 }
 
 // Leaves the marked ones, in their order: a list stands behind the one that it goes on from.

@@ -1,6 +1,7 @@
 // Who has read a cell since it was last written, or has written it before: nobody, one lane, or a list that
 // cells which were reached alike share. None is forgotten.
 #pragma once
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -16,9 +17,14 @@ struct Reader {
   auto operator<=>(const Reader&) const = default;
 };
 
-// kNoAct, an act, or kMany and the number of a list.
+// kNoAct, an act, or kMany, the number of a list and, in the 5 lowest bits, by how many lanes it is turned:
+// the lanes of a warp reach their cells alike most often, each its own, and these share one list.
 using Readers = uint32_t;
 inline constexpr Readers kMany = uint32_t{1} << 31;
+inline constexpr uint32_t turn_of(Readers r) { return r % machine::kLanes; }
+// Of somebody: without their turn, that is as if lane 0 were the first that has read; and turned further.
+inline constexpr Readers unturned(Readers r) { return r - turn_of(r); }
+inline constexpr Readers turned(Readers r, uint32_t by) { return unturned(r) + turn_of(r + by); }
 
 class ReaderSets {
  public:
@@ -30,34 +36,35 @@ class ReaderSets {
   void each(Readers readers, Visit visit) const {
     if (readers == kNoAct) return;
     if ((readers & kMany) == 0) return visit(Reader{record_of(readers), 1u << lane_of(readers)});
+    const auto turn = static_cast<int>(turn_of(readers));
     std::vector<Reader> all;
     std::swap(all, spare_);
     all.clear();
-    for (uint32_t n = readers & ~kMany; n != 0; n = nodes_[n].before) all.push_back(nodes_[n].reader);
+    for (uint32_t n = number_of(readers); n != 0; n = nodes_[n].before)
+      all.push_back({nodes_[n].reader.record, std::rotl(nodes_[n].reader.lanes, turn)});
     for (size_t i = all.size(); i-- > 0;) visit(all[i]);
     std::swap(all, spare_);
   }
   // `readers` and one more. Left out are those that need not be kept: `over` says of a reader that any race
-  // with it is one with the new reader too.
+  // with it is one with the new reader too. `alike`: it says the same if both are turned by as many lanes.
   template <class Over>
-  Readers with(Readers readers, const Reader& more, Over over) {
-    if (const Readers known = made_of(readers, more); known != kNoAct) return known;
-    if (const Node& last = nodes_[(readers & kMany) != 0 ? readers & ~kMany : 0];
-        last.count > kShort && last.count < 2 * last.kept)
-      return made(readers, more, kMany | add(readers & ~kMany, more));
-    std::vector<Reader>& all = all_;
-    all.clear();
-    Reader mine = more;
-    each(readers, [&](const Reader& r) {
-      if (r.record == more.record)
-        mine.lanes |= r.lanes;
-      else
-        all.push_back(r);
-    });
-    if (all.size() > kShort) leave_out_earlier(all);
-    std::erase_if(all, over);
-    all.push_back(mine);
-    return made(readers, more, list_of(all));
+  Readers with(Readers readers, Reader more, Over over, bool alike) {
+    const auto turn =
+        readers == kNoAct ? static_cast<uint32_t>(std::countr_zero(more.lanes)) : turn_of(readers);
+    more.lanes = std::rotr(more.lanes, static_cast<int>(turn));
+    const Key key{unturned(readers), more, alike ? kAlike : turn};
+    Readers out = made_of(key);
+    if (out == kNoAct) {
+      out = unturned_with(key.readers, more, [&](const Reader& r) {
+        return over(Reader{r.record, std::rotl(r.lanes, static_cast<int>(turn))});
+      });
+      made(key, out);
+    }
+    return turned(out, turn);
+  }
+  Readers with(Readers readers, const Reader& more) {
+    return with(
+        readers, more, [](const Reader&) { return false; }, true);
   }
   // Those of whom keep(reader) says so.
   template <class Keep>
@@ -70,7 +77,7 @@ class ReaderSets {
     });
     if (all) out = readers;
     for (const Reader& r : kept_)
-      if (!all) out = with(out, r, [](const Reader&) { return false; });
+      if (!all) out = with(out, r);
     kept_.clear();
     return out;
   }
@@ -80,11 +87,11 @@ class ReaderSets {
   void keep(Sets each_set) {
     std::vector<uint32_t> number(nodes_.size());  // 0: not needed
     each_set([&](Readers readers) {
-      for (uint32_t n = readers & ~kMany; n != 0 && number[n] == 0; n = nodes_[n].before) number[n] = 1;
+      for (uint32_t n = number_of(readers); n != 0 && number[n] == 0; n = nodes_[n].before) number[n] = 1;
       return readers;
     });
     renumber(number);
-    each_set([&](Readers readers) { return kMany | number[readers & ~kMany]; });
+    each_set([&](Readers readers) { return list(number[number_of(readers)], turn_of(readers)); });
   }
   // Of all lists; and with what finds them again.
   size_t list_bytes() const { return nodes_.size() * sizeof(Node); }
@@ -94,6 +101,7 @@ class ReaderSets {
   // Lists up to this long are looked through at every step, longer ones whenever they have doubled.
   static constexpr uint32_t kShort = 16;
   static constexpr size_t kMostSteps = 4096;
+  static constexpr uint32_t kMostLists = 1u << 26;
   // The last reader of a list, and the list before it. Lists are never changed.
   struct Node {
     Reader reader{};
@@ -104,31 +112,58 @@ class ReaderSets {
   struct Key {
     Readers readers;
     Reader more;
+    uint32_t who;  // the lane that both are turned by, for which that goes; or
 
     bool operator==(const Key&) const = default;
   };
+  static constexpr uint32_t kAlike = machine::kLanes;     // for all
+  static constexpr uint32_t kLink = machine::kLanes + 1;  // the list is not looked through
   struct Step {
     Key key{};
     Readers to = kNoAct;
   };
+  static constexpr uint32_t number_of(Readers r) {
+    return (r & kMany) != 0 ? (r & ~kMany) / machine::kLanes : 0;
+  }
+  static constexpr Readers list(uint32_t number, uint32_t turn) {
+    return kMany | number * machine::kLanes | turn;
+  }
+  // Those, of whom the first is lane 0, and one more.
+  template <class Over>
+  Readers unturned_with(Readers readers, const Reader& more, Over over) {
+    if (const Node& last = nodes_[number_of(readers)]; last.count > kShort && last.count < 2 * last.kept)
+      return list(add(number_of(readers), more), 0);
+    std::vector<Reader>& all = all_;
+    all.clear();
+    Reader mine = more;
+    each(readers, [&](const Reader& r) {
+      if (r.record == more.record)
+        mine.lanes |= r.lanes;
+      else
+        all.push_back(r);
+    });
+    if (all.size() > kShort) leave_out_earlier(all);
+    std::erase_if(all, over);
+    all.push_back(mine);
+    return list_of(all);
+  }
   Step& step_of(const Key& k) {
     uint64_t h = (uint64_t{k.readers} << 32 | k.more.record) * 0x9E3779B97F4A7C15;
     h ^= h >> 29;
-    h = (h + k.more.lanes) * 0xBF58476D1CE4E5B9 >> 16;
+    h = (h + (uint64_t{k.who} << 32 | k.more.lanes)) * 0xBF58476D1CE4E5B9 >> 40;
     return steps_[h & (steps_.size() - 1)];
   }
-  // What these and one more came to, if that is still known.
-  Readers made_of(Readers readers, const Reader& more) {
-    const Step& step = step_of({readers, more});
-    return step.key == Key{readers, more} ? step.to : kNoAct;
+  // What that came to, if it is still known.
+  Readers made_of(const Key& key) {
+    const Step& step = step_of(key);
+    return step.key == key ? step.to : kNoAct;
   }
-  Readers made(Readers readers, const Reader& more, Readers to) {
+  void made(const Key& key, Readers to) {
     if (++fresh_ > 2 * steps_.size() && steps_.size() < kMostSteps) {
       steps_.assign(2 * steps_.size(), Step{});
       fresh_ = 0;
     }
-    step_of({readers, more}) = {{readers, more}, to};
-    return to;
+    step_of(key) = {key, to};
   }
   uint32_t add(uint32_t list, const Reader& more);
   // The number of the list with one more behind it, the same for the same.

@@ -18,8 +18,8 @@ void ShadowPage::refine(int shift) {
 uint16_t ShadowPage::place_of(uint32_t name) {
   for (uint16_t i = count_; i-- > 0;)  // what came last is asked for most
     if (names_[i] == name) return i;
-  // All that its cells can have, 3 * kPageBytes, leaves an eighth of the places that a code has with a lane.
-  constexpr uint16_t kMostPlaces = (kSet >> 5) - 1, kFirstRoom = 4, kTidyFrom = 16;
+  // All that its cells can have, 3 * kPageBytes, leaves more than an eighth of the places that a code has.
+  constexpr uint16_t kMostPlaces = (1 << 11) - 1, kFirstRoom = 4, kTidyFrom = 16;
   static_assert(3 * kPageBytes < kMostPlaces / 8 * 7);
   if (count_ == room_ || count_ == kMostPlaces) {
     if (room_ >= kTidyFrom) tidy();
@@ -40,7 +40,8 @@ std::optional<uint32_t> ShadowPage::act(const std::unique_ptr<Code[]>& codes, co
   const Code* const of = codes.get() + row.first;
   const uint32_t cells = row.lanes * row.each;
   const Code first = of[0];
-  if ((first & kSet) != 0 || (first != 0 && (first & 31) != row.lane)) return std::nullopt;
+  if (first != 0 && ((first & 31) != row.lane || (names_[(first >> 5) - 1] & kMany) != 0))
+    return std::nullopt;
   uint32_t other = 0;
   if (first == 0) {
     for (uint32_t i = 0; i < cells; ++i) other |= of[i];
@@ -49,7 +50,7 @@ std::optional<uint32_t> ShadowPage::act(const std::unique_ptr<Code[]>& codes, co
     for (uint32_t i = 0; i < cells; ++i) other |= static_cast<uint32_t>(of[i] ^ (first + (i >> shift)));
   }
   if (other != 0) return std::nullopt;
-  return first == 0 ? kNoAct : names_[(first >> 5) - 1];
+  return first == 0 ? kNoAct : record_of(names_[(first >> 5) - 1]);
 }
 
 std::optional<ShadowPage::Acts> ShadowPage::acts(const CellRow& row) const {
@@ -66,7 +67,8 @@ void ShadowPage::put(std::unique_ptr<Code[]>& codes, const CellRow& row, uint32_
     std::fill_n(codes.get() + row.first, cells, Code{0});
     return;
   }
-  if (recent_ >= count_ || names_[recent_] != record) recent_ = place_of(record);
+  const uint32_t name = hazard::act(record, 0);
+  if (recent_ >= count_ || names_[recent_] != name) recent_ = place_of(name);
   const uint32_t first = static_cast<uint32_t>(recent_ + 1) << 5 | row.lane;
   const int shift = std::countr_zero(row.each);
   Code* const of = codes.get() + row.first;
@@ -81,10 +83,7 @@ void ShadowPage::tidy() {
       for (uint64_t i = 0; *codes != nullptr && i < cells; ++i)
         if ((*codes)[i] != 0) visit((*codes)[i]);
   };
-  const auto place = [](Code code) {
-    return static_cast<size_t>((code & kSet) != 0 ? code & ~kSet : (code >> 5) - 1);
-  };
-  each_code([&](Code code) { places[place(code)] = 1; });
+  each_code([&](Code code) { places[(code >> 5) - 1] = 1; });
   uint16_t count = 0;
   for (uint16_t i = 0; i < count_; ++i) {
     if (places[i] == 0) continue;
@@ -92,8 +91,7 @@ void ShadowPage::tidy() {
     places[i] = count++;
   }
   each_code([&](Code& code) {
-    const uint16_t now = places[place(code)];
-    code = static_cast<Code>((code & kSet) != 0 ? kSet | now : (now + 1) << 5 | (code & 31));
+    code = static_cast<Code>((places[(code >> 5) - 1] + 1) << 5 | code % machine::kLanes);
   });
   count_ = count;
   recent_ = 0;

@@ -75,26 +75,21 @@ class ShadowPage {
   size_t bytes() const;
 
  private:
-  using Code = uint16_t;  // 0: kNoAct; kSet and a place in the list; or a place + 1, and a lane
-  static constexpr Code kSet = 1 << 15;
+  using Code = uint16_t;  // 0: kNoAct; or a place + 1, and the lane of an act or the turn of a set
   static constexpr int kCoarsest = 4;  // 16 bytes
 
   uint32_t value(Code code) const {
-    if (code == 0) return kNoAct;
-    return (code & kSet) != 0 ? names_[code & ~kSet] : hazard::act(names_[(code >> 5) - 1], code & 31);
+    return code == 0 ? kNoAct : names_[(code >> 5) - 1] + code % machine::kLanes;
   }
-  // A record, or a set with kMany.
-  static uint32_t name_of(uint32_t value) { return (value & kMany) != 0 ? value : record_of(value); }
   void put(std::unique_ptr<Code[]>& codes, uint64_t i, uint32_t value) {
     if (codes == nullptr) codes = std::make_unique<Code[]>(kPageBytes >> shift_);
     if (value == kNoAct) {
       codes[i] = 0;
       return;
     }
-    const uint32_t name = name_of(value);
+    const uint32_t name = unturned(value);
     if (recent_ >= count_ || names_[recent_] != name) recent_ = place_of(name);
-    codes[i] = (value & kMany) != 0 ? static_cast<Code>(kSet | recent_)
-                                    : static_cast<Code>((recent_ + 1) << 5 | lane_of(value));
+    codes[i] = static_cast<Code>((recent_ + 1) << 5 | turn_of(value));
   }
   std::optional<uint32_t> act(const std::unique_ptr<Code[]>& codes, const CellRow& row) const;
   void put(std::unique_ptr<Code[]>& codes, const CellRow& row, uint32_t record);
@@ -104,7 +99,7 @@ class ShadowPage {
   void tidy();
 
   std::unique_ptr<Code[]> writes_, writes_before_, reads_;  // by cell; none: all kNoAct
-  std::unique_ptr<uint32_t[]> names_;                       // the list
+  std::unique_ptr<uint32_t[]> names_;                       // the list: acts of lane 0, and sets unturned
   uint16_t count_ = 0, room_ = 0;                           // places used, and allocated
   uint16_t recent_ = 0;  // the place that was asked for last, if it is used
   uint8_t shift_ = kCoarsest;

@@ -6,14 +6,13 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include <array>
 #include <bit>
 #include <map>
 #include <tuple>
 
 namespace bitwell::hazard {
 namespace {
-
-constexpr auto kNobody = [](const Reader&) { return false; };
 
 class Cell {
  public:
@@ -22,7 +21,7 @@ class Cell {
   Reader reader(UnitId unit, uint32_t time, uint32_t lanes) {
     return {records_.record({unit, time, site_}), lanes};
   }
-  void read(const Reader& r) { readers = sets.with(readers, r, kNobody); }
+  void read(const Reader& r) { readers = sets.with(readers, r); }
   // By unit and lane: the latest time that it read; fails where one stands there twice at one time.
   std::map<std::pair<UnitId, uint32_t>, uint32_t> latest() const {
     std::map<std::pair<UnitId, uint32_t>, uint32_t> out;
@@ -75,12 +74,53 @@ TEST(Readers, AreSharedByCellsThatAreReadAlike) {
   Readers one = kNoAct, other = kNoAct;
   for (UnitId unit = 1; unit <= 100; ++unit) {
     const Reader reader = c.reader(unit, 1, 5);
-    one = c.sets.with(one, reader, kNobody);
+    one = c.sets.with(one, reader);
     const size_t bytes = c.sets.list_bytes();
-    other = c.sets.with(other, reader, kNobody);
+    other = c.sets.with(other, reader);
     EXPECT_EQ(one, other);
     EXPECT_EQ(c.sets.list_bytes(), bytes);
   }
+}
+
+// Each lane of a warp reads a cell of its own, then the lanes of another do.
+TEST(Readers, AreSharedByCellsThatEachLaneReadsAlike) {
+  Cell c;
+  std::array<Readers, machine::kLanes> cells{};
+  size_t bytes = 0;
+  for (uint32_t lane = 0; lane < machine::kLanes; ++lane) {
+    const auto of = [&](uint32_t beside) { return 1u << (lane + beside) % machine::kLanes; };
+    for (UnitId unit = 1; unit <= 5; ++unit)
+      cells[lane] = c.sets.with(cells[lane], c.reader(unit, 1, of(0) | of(unit - 1)));
+    if (lane == 0) bytes = c.sets.list_bytes();
+    c.readers = cells[lane];
+    std::map<std::pair<UnitId, uint32_t>, uint32_t> expected;
+    for (UnitId unit = 1; unit <= 5; ++unit)
+      expected[{unit, lane}] = expected[{unit, (lane + unit - 1) % machine::kLanes}] = 1;
+    EXPECT_EQ(c.latest(), expected) << lane;
+  }
+  EXPECT_LT(c.sets.list_bytes(), 5 * bytes);  // a few are made again
+  c.sets.keep([&](auto visit) {
+    for (Readers& r : cells) r = visit(r);
+  });
+  for (uint32_t lane = 0; lane < machine::kLanes; ++lane) {
+    c.readers = cells[lane];
+    EXPECT_EQ(c.latest().size(), 9u) << lane;
+    EXPECT_TRUE(c.latest().contains({1, lane})) << lane;
+  }
+}
+
+// Nor does one who is turned by as many lanes stand for those behind whom another one is.
+TEST(Readers, OfOneLaneStandForNoOtherLanes) {
+  Cell c;
+  for (const bool alike : {false, true})
+    for (uint32_t lane = 0; lane < machine::kLanes; ++lane) {
+      c.readers = kNoAct;
+      for (UnitId unit = 1; unit <= 3; ++unit) c.read(c.reader(unit, 1, 1u << lane));
+      const auto over = [&](const Reader& r) { return alike || r.lanes == 1; };
+      c.readers = c.sets.with(c.readers, c.reader(4, 1, 1u << lane), over, alike);
+      EXPECT_EQ(c.latest().size(), alike || lane == 0 ? 1u : 4u) << lane;
+      EXPECT_TRUE(c.latest().contains({4, lane})) << lane;
+    }
 }
 
 TEST(Readers, OfCellsThatAreKeptStayWhenOthersGo) {
@@ -144,7 +184,7 @@ TEST(Readers, OfOneThreadStayAsStrongAsTheyWere) {
   uint32_t time = 0;
   for (int round = 0; round < 10; ++round)
     for (const machine::Order& order : orders)
-      for (UnitId unit = 1; unit <= 9; ++unit) all = sets.with(all, read(unit, ++time, order), kNobody);
+      for (UnitId unit = 1; unit <= 9; ++unit) all = sets.with(all, read(unit, ++time, order));
   std::map<UnitId, std::map<uint32_t, uint32_t>> latest;  // by unit and strength
   sets.each(all, [&](const Reader& r) {
     uint32_t& at = latest[records[r.record].unit][strength(records.site_of(records[r.record]))];
@@ -218,7 +258,7 @@ TEST(Readers, OfEveryClassTheLatestStays) {
   classes[5].tensor = 1;
   Readers readers = kNoAct;
   const auto read = [&](UnitId unit, const Site& site, uint32_t time) {
-    readers = sets.with(readers, {records.record({unit, time, records.site(site)}), 1}, kNobody);
+    readers = sets.with(readers, {records.record({unit, time, records.site(site)}), 1});
   };
   for (UnitId unit = 1; unit <= 3; ++unit)
     for (const Site& site : classes) read(unit, site, unit);

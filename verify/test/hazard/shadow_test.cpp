@@ -45,8 +45,8 @@ TEST(Shadow, APageTakesMoreRecordsThanItHasCells) {
   Bytes bytes;
   for (uint32_t i = 0; i < 5000; ++i) {  // each byte by another record, again and again
     const Act mine = act(1 + i, i % 32);
-    const Readers read = i % 3 == 0 ? kMany | i : act(70'000 + i, 31 - i % 32);
-    const Readers written = i % 5 == 0 ? kMany | (1 << 20 | i) : act(140'000 + i, i * 3 % 32);
+    const Readers read = i % 3 == 0 ? kMany | act(i, i * 5 % 32) : act(70'000 + i, 31 - i % 32);
+    const Readers written = i % 5 == 0 ? kMany | act(1 << 20 | i, i % 32) : act(140'000 + i, i * 3 % 32);
     take({i * 7 % 256, 1, mine, read, true, true, written, true}, shadow, bytes);
   }
   expect_same(shadow, bytes, "all of one page");
@@ -56,13 +56,14 @@ TEST(Shadow, APageTakesMoreRecordsThanItHasCells) {
 TEST(Shadow, SetsAreReplacedWhereverTheyStand) {
   Shadow shadow;
   Bytes bytes;
-  for (uint32_t i = 0; i < 64; ++i) take({64 * i, 4, act(3, 1), kMany | i % 5, true, true}, shadow, bytes);
+  for (uint32_t i = 0; i < 64; ++i)
+    take({64 * i, 4, act(3, 1), kMany | act(i % 5, i % 32), true, true}, shadow, bytes);
   take({0, 4, kNoAct, kNoAct, false, true}, shadow, bytes);
-  take({64, 4, kNoAct, kNoAct, false, false, kMany | 7, true}, shadow, bytes);
-  shadow.replace_sets([](Readers set) { return set + 100; });
+  take({64, 4, kNoAct, kNoAct, false, false, kMany | act(7, 9), true}, shadow, bytes);
+  shadow.replace_sets([](Readers set) { return set + act(100, 0); });
   for (auto& [address, cell] : bytes)
     for (Readers* set : {&cell.reads, &cell.writes_before})
-      if (*set != kNoAct) *set += 100;
+      if (*set != kNoAct) *set += act(100, 0);
   expect_same(shadow, bytes, "replaced");
 }
 
@@ -82,7 +83,7 @@ RC_GTEST_PROP(Shadow, AByteHasWhatTheLastAccessLeft, ()) {
     const auto n = *rc::gen::inRange<uint32_t>(1, 40);
     switch (*rc::gen::inRange(0, sets ? 4 : 3)) {
       case 0: return kNoAct;
-      case 3: return kMany | n;
+      case 3: return kMany | act(n, *rc::gen::inRange<uint32_t>(0, 32));
       default: return act(n, *rc::gen::inRange<uint32_t>(0, 32));
     }
   };

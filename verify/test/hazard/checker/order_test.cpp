@@ -74,6 +74,40 @@ TEST(Orders, BeingBehindOneSaysNothingOfAnother) {
   EXPECT_EQ(readers.kinds(), (Lines{"race 10 31", "race 11 31"}));
 }
 
+// What one lane of a warp knows, or has waited for, goes for its own reads alone.
+TEST(Orders, AReadStandsForWhatItsOwnLaneIsBehind) {
+  constexpr uint64_t kApart = 16;
+  const auto written = [](Trace& t) {  // by who is behind warp 1 and 3
+    t.bar(40, {{{}, 1, kAll}, {{}, 2, kAll}, {{}, 3, kAll}});
+    for (uint32_t lane = 0; lane < 2; ++lane)
+      t.write(50 + static_cast<int>(lane), {{}, 2, 1}, shared(0, kApart * lane));
+  };
+  for (const uint32_t knows : {0u, 1u}) {
+    Trace t;
+    t.access(10, {{}, 0, 3}, AccessKind::read, shared(0, 0), {}, 4, kApart);
+    t.access(11, {{}, 3, 3}, AccessKind::read, shared(0, 0), {}, 4, kApart);
+    t.write(20, {{}, 0, 1u << knows}, shared(0, 1024), {Semantics::release, Scope::cta});
+    t.read(21, {{}, 1, 1u << knows}, shared(0, 1024), {Semantics::acquire, Scope::cta});
+    t.access(30, {{}, 1, 3}, AccessKind::read, shared(0, 0), {}, 4, kApart);
+    written(t);
+    EXPECT_EQ(t.kinds(), Lines{knows == 0 ? "race 10 51" : "race 10 50"});
+  }
+  for (const uint32_t waits : {0u, 1u}) {
+    Trace t;
+    t.access(11, {{}, 3, 3}, AccessKind::read, shared(0, 0), {}, 4, kApart);
+    const Who both{{}, 1, 3};
+    t.issues(12, both, 1, machine::Ending::copy_group);
+    for (const int lane : {0, 1})
+      t.operation(12, both, 1, AccessKind::read, shared(0, kApart * static_cast<uint64_t>(lane)), 4,
+                  Proxy::generic, lane);
+    t.meets(13, both, Sync::copies_committed);
+    t.meets(20, {{}, 1, 1u << waits}, Sync::copies_waited, 0);
+    t.access(30, {{}, 1, 3}, AccessKind::read, shared(0, 0), {}, 4, kApart);
+    written(t);
+    EXPECT_EQ(t.kinds(), Lines{waits == 0 ? "operation-race 12 51" : "operation-race 12 50"});
+  }
+}
+
 // bar.warp.sync orders the lanes that meet; a match orders no memory.
 TEST(Orders, LanesMeet) {
   for (const uint64_t match : {0ul, 1ul})
