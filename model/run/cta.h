@@ -125,6 +125,8 @@ class Cta {
   template <bool Checked>
   void run_counted(Context& context, uint32_t limit, uint32_t& pc, Counts& counts);
   template <bool Checked>
+  void run_in_time(Context& context, uint32_t limit, uint32_t& pc, Counts& counts);
+  template <bool Checked>
   void run_part(Context& context, uint32_t limit, uint32_t& pc, Counts& counts);
   template <bool Checked>
   void run_to_stops(Context& context, uint32_t limit, uint32_t& pc, Counts& counts);

@@ -214,52 +214,79 @@ template <bool Checked>
   counts.at_limit = true;
 }
 
-// As run_ops, one op after the other, each of which is counted by its unit; a timekeeper is told of those
-// that compute in registers all at once.
+// As run_ops, one op after the other, each of which is counted by its unit.
 template <bool Checked>
 [[gnu::noinline]] void Cta::run_counted(Context& context, uint32_t limit, uint32_t& pc, Counts& counts) {
-  const int function = context.activation().function;
-  const isa::Function& f = grid.program.functions[static_cast<size_t>(function)];
-  Timekeeper* const keeper = grid.options.chooser->timekeeper();
-  const auto last = static_cast<uint32_t>(std::min<size_t>(limit, f.code.size()));
-  const Warp& warp = context.warp;
+  const isa::Function& f = grid.program.functions[static_cast<size_t>(context.activation().function)];
+  do {
+    const isa::Line& line = f.lines[static_cast<size_t>(f.code[pc].line)];
+    const uint64_t before = counts.instructions;
+    counts.at_limit = false;
+    run_ops<Checked>(context, std::min(limit, pc + 1), pc, counts);
+    if (counts.instructions != before) ++cluster.counted()->instructions[static_cast<size_t>(line.unit)];
+  } while (counts.at_limit && pc < limit);
+}
+
+// As run_ops, but a timekeeper is told of each op that was executed; of those that compute in registers all
+// at once.
+template <bool Checked>
+[[gnu::noinline]] void Cta::run_in_time(Context& context, uint32_t limit, uint32_t& pc, Counts& counts) {
+  Timekeeper& keeper = *cluster.counted()->keeper;
+  Warp& warp = context.warp;
+  const size_t at = context.split_index;
+  const int function = warp.splits[at].activation->function;
+  const std::vector<isa::Op>& all = grid.program.functions[static_cast<size_t>(function)].code;
+  const isa::Op* const code = all.data();
+  const auto last = static_cast<uint32_t>(std::min<size_t>(limit, all.size()));
+  std::byte* const rows = context.rows();
+  uint32_t* const defined = context.defined();
+  const uint32_t active = warp.splits[at].mask;
+  const auto lanes = static_cast<uint32_t>(__builtin_popcount(active));
+  const auto count = [&](uint32_t mask) {
+    counts.lanes += mask == active ? lanes : static_cast<uint32_t>(__builtin_popcount(mask));
+    ++counts.instructions;
+  };
   // Threads that go together wait for none of their own; whoever watches wants each turn in its time.
-  const bool may_go_ahead = keeper != nullptr && warp.splits.size() == 1 && grid.stops.empty() &&
-                            grid.options.observers.empty() && !cluster.accesses_watched();
+  const bool may_go_ahead = warp.splits.size() == 1 && grid.stops.empty() && grid.options.observers.empty() &&
+                            !cluster.accesses_watched();
   bool ahead = false;
   do {
-    const isa::Op& op = f.code[pc];
-    if (ahead && (warp.splits.front().budget <= 1 || !keeper->may_go_ahead(function, pc))) return;
-    const bool together = keeper != nullptr && op.kind == isa::OpKind::lanes;
-    const uint64_t before = counts.instructions;
-    const uint64_t lanes = counts.lanes;
-    const uint32_t at = pc;
-    uint32_t end = pc + 1;
-    while (together && end < last && f.code[end].kind == isa::OpKind::lanes) ++end;
-    counts.at_limit = false;
-    run_ops<Checked>(context, std::min(limit, end), pc, counts);
-    if (together) {
-      keeper->computed(function, at, pc);
-    } else if (counts.instructions != before) {
-      const isa::Line& line = f.lines[static_cast<size_t>(op.line)];
-      if (keeper == nullptr) ++cluster.counted()->instructions[static_cast<size_t>(line.unit)];
-      bool goes_on = grid.options.chooser->executed(
-          {op, line, *this, context.warp, function, at, static_cast<uint32_t>(counts.lanes - lanes)});
-      const bool turn_over = !goes_on && !counts.at_limit && !counts.moved;
-      if (turn_over && may_go_ahead) goes_on = ahead = keeper->goes_ahead();
-      if (goes_on && !counts.moved) counts.at_limit = true;
+    if (ahead && (warp.splits.front().budget <= 1 || !keeper.may_go_ahead(function, pc))) return;
+    const uint32_t from = pc;
+    const isa::Op& op = code[from];
+    if (op.kind == isa::OpKind::lanes) {
+      do {
+        const isa::Op& one = code[pc];
+        const uint32_t mask = guarded<Checked>(one, context, rows, defined, active, pc);
+        if (mask != 0) run_lanes<Checked>(one, context, rows, defined, mask);
+        count(mask);
+        ++pc;
+      } while (pc < last && code[pc].kind == isa::OpKind::lanes);
+      counts.at_limit = true;
+      keeper.computed(function, from, pc);
+      continue;
     }
+    const uint64_t before = counts.instructions, lanes_before = counts.lanes;
+    counts.at_limit = false;
+    run_ops<Checked>(context, from + 1, pc, counts);
+    if (counts.instructions == before) continue;
+    bool goes_on = keeper.executed(function, from, static_cast<uint32_t>(counts.lanes - lanes_before));
+    const bool turn_over = !goes_on && !counts.at_limit && !counts.moved;
+    if (turn_over && may_go_ahead) goes_on = ahead = keeper.goes_ahead();
+    if (goes_on && !counts.moved) counts.at_limit = true;
   } while (counts.at_limit && pc < limit);
-  if (ahead) keeper->turn_ends();
+  if (ahead) keeper.turn_ends();
 }
 
 template <bool Checked>
 [[gnu::always_inline]] inline void Cta::run_part(Context& context, uint32_t limit, uint32_t& pc,
                                                  Counts& counts) {
-  if (cluster.counted() != nullptr) [[unlikely]]
+  if (const Took* const turn = cluster.counted(); turn == nullptr) [[likely]]
+    run_ops<Checked>(context, limit, pc, counts);
+  else if (turn->keeper == nullptr)
     run_counted<Checked>(context, limit, pc, counts);
   else
-    run_ops<Checked>(context, limit, pc, counts);
+    run_in_time<Checked>(context, limit, pc, counts);
 }
 
 // As run_ops, but for telling of stops: nothing else may come of being watched.

@@ -69,7 +69,7 @@ class Clock final : public run::Timekeeper {
   void shorten(std::set<int> lines) { shortened_ = std::move(lines); }
   Seen seen() const;
 
-  uint64_t begins(const run::Grid&) override { return uint64_t{extent_.groups} * extent_.residents; }
+  uint64_t residents() const override { return uint64_t{extent_.groups} * extent_.residents; }
   void starts(const run::Cluster& cluster) override;
   void ends(const run::Cluster& cluster) override;
   void looks_at(const run::Cluster& cluster) override;
@@ -81,7 +81,7 @@ class Clock final : public run::Timekeeper {
   bool may_go_ahead(int function, uint32_t pc) override;
   void turn_ends() override;
   bool has_gone_ahead() override;
-  bool executed(const run::Executed& e) override;
+  bool executed(int function, uint32_t pc, uint32_t lanes) override;
   void computed(int function, uint32_t from, uint32_t to) override;
   void took(const run::Took& turn) override;
   bool more() const override { return extent_.starts == 0 || begins_.size() < extent_.starts; }
@@ -115,7 +115,7 @@ class Clock final : public run::Timekeeper {
   Block make_block(const std::vector<Info>& infos, uint32_t from, uint32_t to) const;
   const Block& block(int function, uint32_t from, uint32_t to);
   void compute(const Block& block, WarpTime& w, Quarter& quarter);
-  bool executed(int function, uint32_t pc, uint32_t lanes);
+  bool costs_time(int function, uint32_t pc, uint32_t lanes);
   void add_time(int function, uint32_t from, uint32_t to);
   double needs(const Info& info, const WarpTime& w, int& loaded) const;
   void give(const Info& info, WarpTime& w, double at, int line) const;

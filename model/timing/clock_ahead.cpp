@@ -6,8 +6,19 @@
 
 namespace bitwell::timing {
 
+void Clock::Ahead::make_room(size_t words) {
+  constexpr size_t kLeast = 64;
+  room_ = std::max({kLeast, 2 * room_, size_ + words});
+  auto more = std::make_unique_for_overwrite<uint64_t[]>(room_);
+  std::copy_n(notes_.get(), size_, more.get());
+  notes_ = std::move(more);
+}
+
 void Clock::Ahead::add(Step of, const run::Reaches& reached) {
-  for (const run::Reach* r = reached.begin(); r != reached.end(); ++r) ++of.reaches;
+  of.reaches = static_cast<uint16_t>(reached.end() - reached.begin());
+  constexpr size_t kMost = (sizeof(Access) + sizeof(run::Reach::addresses)) / sizeof(uint64_t);
+  const size_t words = sizeof(Step) / sizeof(uint64_t) + of.reaches * kMost;
+  if (size_ + words > room_) make_room(words);
   put(of);
   for (const run::Reach& r : reached) {
     put(Access{r.form, r.kind, r.lanes, r.bytes, r.first});
@@ -30,10 +41,7 @@ Clock::Ahead::Step Clock::Ahead::take(run::Reaches& reached) {
     r.first = a.first;
     if (a.form == run::Reach::Form::each) get(r.addresses);
   }
-  if (empty()) {
-    notes_.clear();
-    at_ = 0;
-  }
+  if (empty()) at_ = size_ = 0;
   return out;
 }
 
@@ -61,17 +69,16 @@ bool Clock::has_gone_ahead() {
       add_time(function, s.pc, s.to);
       continue;
     }
-    const bool goes_on = executed(function, s.pc, s.did ? machine::kLanes : 0);
+    const bool goes_on = costs_time(function, s.pc, s.did ? machine::kLanes : 0);
     // No turn ends behind what did nothing, nor behind a branch.
     if (!goes_on && s.did && !infos_[s.function][s.pc].ends_block) return true;
   }
   return false;
 }
 
-bool Clock::executed(const run::Executed& e) {
-  if (!ahead_) return executed(e.function, e.pc, e.lanes);
-  warp_->ahead.add({.pc = e.pc, .function = static_cast<uint16_t>(e.function), .did = e.lanes != 0},
-                   reached_);
+bool Clock::executed(int function, uint32_t pc, uint32_t lanes) {
+  if (!ahead_) return costs_time(function, pc, lanes);
+  warp_->ahead.add({.pc = pc, .function = static_cast<uint16_t>(function), .did = lanes != 0}, reached_);
   reached_.clear();
   return true;
 }

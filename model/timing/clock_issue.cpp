@@ -68,7 +68,7 @@ double Clock::compute(const Info& i, WarpTime& w, Multiprocessor& sm) {
   return start;
 }
 
-bool Clock::executed(int function, uint32_t pc, uint32_t lanes) {
+bool Clock::costs_time(int function, uint32_t pc, uint32_t lanes) {
   const Info& i = infos_[static_cast<size_t>(function)][pc];
   WarpTime& w = *warp_;
   Multiprocessor& sm = sm_of(*at_, w.rank);

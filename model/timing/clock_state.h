@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "model/timing/clock.h"
@@ -76,20 +77,20 @@ class Clock::Ahead {
     bool did = false;      // its guard held for some lane
     bool ends_turn = false;
   };
-  bool empty() const { return at_ == notes_.size(); }
+  bool empty() const { return at_ == size_; }
   // In words.
-  size_t size() const { return notes_.size(); }
+  size_t size() const { return size_; }
   void add(Step of, const run::Reaches& reached);
   // The first that has not cost its time, and what it reached.
   Step take(run::Reaches& reached);
 
  private:
+  // There is room for it.
   template <class T>
   void put(const T& what) {
     static_assert(sizeof(T) % sizeof(uint64_t) == 0);
-    const size_t at = notes_.size();
-    notes_.resize(at + sizeof(T) / sizeof(uint64_t));
-    std::memcpy(&notes_[at], &what, sizeof(T));
+    std::memcpy(&notes_[size_], &what, sizeof(T));
+    size_ += sizeof(T) / sizeof(uint64_t);
   }
   template <class T>
   void get(T& what) {
@@ -102,8 +103,9 @@ class Clock::Ahead {
     uint32_t lanes;
     uint64_t bytes, first;
   };
-  std::vector<uint64_t> notes_;
-  size_t at_ = 0;
+  void make_room(size_t words);
+  std::unique_ptr<uint64_t[]> notes_;
+  size_t room_ = 0, size_ = 0, at_ = 0;
 };
 
 struct Clock::WarpTime {

@@ -61,7 +61,7 @@ uint64_t ctas_by_tensor_memory(const isa::Program& program) {
 Launches::Launches(const Device& device, uint32_t most, std::vector<FromDram> from_dram)
     : device_(device), most_(most), from_dram_(std::move(from_dram)) {}
 
-uint64_t Launches::begins(const run::Grid& grid) {
+run::Timekeeper& Launches::begins(const run::Grid& grid) {
   const run::Residency held = run::residency(grid.program, grid.shape);
   TimedLaunch l;
   l.entry = grid.name();
@@ -99,7 +99,7 @@ uint64_t Launches::begins(const run::Grid& grid) {
   clock_ = clocks_.back().get();
   if (number < shortened_.size()) clock_->shorten(shortened_[number]);
   launches_.push_back(std::move(l));
-  return clock_->begins(grid);
+  return *clock_;
 }
 
 Launches::Instant Launches::instant() const {

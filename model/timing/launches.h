@@ -24,7 +24,7 @@ struct TimedLaunch {
 // Which part of what is read of a region comes from DRAM, by the region's base.
 using FromDram = std::map<uint64_t, double>;
 
-class Launches : public run::Timekeeper {
+class Launches final : public run::ByTime {
  public:
   // `most`: clusters on a multiprocessor, one after the other, that are run; the others are like them. 0: all
   // clusters of the launch are. `from_dram`: by launch; the first behind its end begin with cold caches.
@@ -43,27 +43,7 @@ class Launches : public run::Timekeeper {
   // What L2 would have had of what they asked.
   std::vector<FromDram> from_dram() const;
 
-  uint64_t begins(const run::Grid& grid) override;
-  void starts(const run::Cluster& c) override { clock_->starts(c); }
-  void ends(const run::Cluster& c) override { clock_->ends(c); }
-  void looks_at(const run::Cluster& c) override { clock_->looks_at(c); }
-  double ready(const run::Taker& taker, const machine::Agent* operation) override {
-    return clock_->ready(taker, operation);
-  }
-  void has_turn(const run::Taker& taker) override { clock_->has_turn(taker); }
-  run::Reaches* reaches() override { return clock_->reaches(); }
-  double again(const run::Taker& taker, const machine::Agent* operation) override {
-    return clock_->again(taker, operation);
-  }
-  bool goes_ahead() override { return clock_->goes_ahead(); }
-  bool may_go_ahead(int function, uint32_t pc) override { return clock_->may_go_ahead(function, pc); }
-  void turn_ends() override { clock_->turn_ends(); }
-  bool has_gone_ahead() override { return clock_->has_gone_ahead(); }
-  bool executed(const run::Executed& e) override { return clock_->executed(e); }
-  void computed(int function, uint32_t from, uint32_t to) override { clock_->computed(function, from, to); }
-  void took(const run::Took& turn) override { clock_->took(turn); }
-  bool more() const override { return clock_->more(); }
-  bool enough() const override { return clock_->enough(); }
+  run::Timekeeper& begins(const run::Grid& grid) override;
 
  private:
   const Device& device_;

@@ -9,19 +9,10 @@
 #include "model/machine/agent.h"
 #include "model/run/turns/reach.h"
 
-namespace bitwell::machine {
-struct Warp;
-}
-
-namespace bitwell::isa {
-struct Line;
-struct Op;
-}  // namespace bitwell::isa
-
 namespace bitwell::run {
 
+class ByTime;
 class Cluster;
-class Cta;
 class Timekeeper;
 struct Grid;
 
@@ -57,19 +48,10 @@ struct Took {
   std::array<uint32_t, isa::kUnits.size()> instructions{};
   machine::Work work;
   bool over = false;  // an operation that is done
-  // Where the lanes of a warp's turn note what they reach; nullptr: nobody wants to know.
+  // Who keeps the time, and where the lanes of a warp's turn note what they reach; nullptr: nobody does, nor
+  // wants to know.
+  Timekeeper* keeper = nullptr;
   Reaches* reaches = nullptr;
-};
-
-// An instruction that a warp has executed.
-struct Executed {
-  const isa::Op& op;
-  const isa::Line& line;
-  const Cta& cta;
-  const machine::Warp& warp;
-  int function;
-  uint32_t pc;         // where it stood
-  uint32_t lanes = 0;  // that have; 0: its guard held for none
 };
 
 // Asked before each turn (Options::chooser). A turn of a warp ends behind each instruction that does more
@@ -85,11 +67,8 @@ class Chooser {
   virtual void took(const Took&) {}
   // Whether it wants to know what a turn did: that makes each dearer.
   virtual bool counts() const { return false; }
-  // Where it counts: of each instruction of a warp's turn. Returns whether the turn may go on behind one that
-  // would end it.
-  virtual bool executed(const Executed&) { return false; }
-  // Itself, where it gives everyone a time; else nullptr.
-  virtual Timekeeper* timekeeper() { return nullptr; }
+  // Itself, where everyone gets a time; else nullptr.
+  virtual ByTime* by_time() { return nullptr; }
   // A loop that comes round with its registers as they were waits for the next change: of all that were made
   // so far in the launch, how many a warp could notice.
   virtual uint64_t changes(uint32_t /*cluster*/, uint32_t /*warp*/, uint64_t all) { return all; }
@@ -100,12 +79,13 @@ class Chooser {
   virtual bool thorough() const { return false; }
 };
 
-// One who knows when each can go on: whose time is the earliest has the turn. It is asked cluster by cluster,
-// and only again when something has happened there.
-class Timekeeper : public Chooser {
+// One who knows of a launch when each can go on: whose time is the earliest has the turn. It is asked cluster
+// by cluster, and only again when something has happened there.
+class Timekeeper {
  public:
-  // A launch begins. Returns how many of its clusters may be resident at once.
-  virtual uint64_t begins(const Grid& grid) = 0;
+  virtual ~Timekeeper() = default;
+  // How many clusters of the launch may be resident at once.
+  virtual uint64_t residents() const = 0;
   // A cluster is resident from now on, or has ended.
   virtual void starts(const Cluster& cluster) = 0;
   virtual void ends(const Cluster& cluster) = 0;
@@ -116,8 +96,10 @@ class Timekeeper : public Chooser {
   virtual void has_turn(const Taker& taker) = 0;
   // Where what the lanes of that turn reach is to be noted.
   virtual Reaches* reaches() = 0;
-  // Instead of executed(): a warp has executed these operations of a function, which compute in registers
-  // alone.
+  // A warp has executed an operation of a function, by so many lanes; by none where its guard held for none.
+  // Returns whether the turn may go on behind one that would end it.
+  virtual bool executed(int /*function*/, uint32_t /*pc*/, uint32_t /*lanes*/) { return false; }
+  // Instead of executed(): of operations that compute in registers alone.
   virtual void computed(int function, uint32_t from, uint32_t to) = 0;
   // A warp may execute before its time what no other can tell from its doing so later: its registers are at
   // hand now, and not when its turn comes. The keeper notes what it is told of that, and has it cost its time
@@ -135,9 +117,18 @@ class Timekeeper : public Chooser {
   virtual bool more() const { return true; }
   // Whether it has seen what it wants: the launch then ends as it is.
   virtual bool enough() const = 0;
+  // The turn of a warp or an operation is over, without a fault.
+  virtual void took(const Took& turn) = 0;
+};
+
+// Turns go in the order of time.
+class ByTime : public Chooser {
+ public:
+  // A launch begins. Returns who keeps its time.
+  virtual Timekeeper& begins(const Grid& grid) = 0;
 
   bool counts() const final { return true; }
-  Timekeeper* timekeeper() final { return this; }
+  ByTime* by_time() final { return this; }
   size_t choose(std::span<const Taker>) final { return 0; }
 };
 

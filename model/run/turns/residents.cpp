@@ -102,8 +102,8 @@ std::vector<RunResult> Residents::run() {
   try {
     if (chooser == nullptr)
       run_all();
-    else if (Timekeeper* const keeper = chooser->timekeeper(); keeper != nullptr)
-      run_timed(*keeper);
+    else if (ByTime* const times = chooser->by_time(); times != nullptr)
+      run_timed(*times);
     else
       run_chosen(*chooser);
   } catch (const machine::Fault&) {

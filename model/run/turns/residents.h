@@ -10,6 +10,8 @@
 
 namespace bitwell::run {
 
+class ByTime;
+
 // Clusters that a device holds at once, 1 or more, and what that number rests on, in words.
 struct Room {
   uint64_t clusters;
@@ -44,7 +46,7 @@ class Residents {
  private:
   void run_all();
   void run_chosen(Chooser& chooser);
-  void run_timed(Timekeeper& keeper);
+  void run_timed(ByTime& times);
   Cluster* next();
   void start(InFlight& launch);
   void draw();

@@ -114,8 +114,10 @@ bool Cluster::again(Earliest& of, Timekeeper& keeper) const {
   return true;
 }
 
-void Residents::run_timed(Timekeeper& keeper) {
+void Residents::run_timed(ByTime& times) {
   Grid& grid = launches_.front().grid;
+  Timekeeper& keeper = times.begins(grid);
+  launches_.front().room = {keeper.residents(), "as the model of time has it"};
   LargePages pages;
   struct Next {
     double at;
@@ -131,7 +133,6 @@ void Residents::run_timed(Timekeeper& keeper) {
   std::vector<There> all;  // by the cluster's number
   std::set<uint32_t> idle;
   uint64_t changes = 0;
-  launches_.front().room = {keeper.begins(grid), "as the model of time has it"};
   const auto find = [&](uint32_t number) {  // they stand in the order of their start
     return std::lower_bound(clusters_.begin(), clusters_.end(), number,
                             [](const auto& cluster, uint32_t n) { return cluster->number < n; });
@@ -176,6 +177,7 @@ void Residents::run_timed(Timekeeper& keeper) {
       Took took;
       const bool whole_turn = taker.operation == 0 && keeper.has_gone_ahead();
       if (!whole_turn) {
+        took.keeper = &keeper;
         took.reaches = keeper.reaches();
         ended = cluster.take(taker, took);
         took.changes = grid.flight.changes();

@@ -19,12 +19,13 @@ constexpr uint64_t kInAt = machine::kBuffers;  // where the first buffer stands
 
 // Operations go before warps, or behind them (`late`); of each is kept what it says when it is first asked,
 // and what behind a turn of its own.
-class Tasks final : public run::Timekeeper {
+class Tasks final : public run::ByTime, public run::Timekeeper {
  public:
   explicit Tasks(bool late) : late_(late) {}
   std::vector<Task> first, later;
   uint64_t moved = 0;  // bytes, in all turns of operations
-  uint64_t begins(const run::Grid&) override { return 1; }
+  run::Timekeeper& begins(const run::Grid&) override { return *this; }
+  uint64_t residents() const override { return 1; }
   void starts(const run::Cluster&) override {}
   void ends(const run::Cluster&) override {}
   void looks_at(const run::Cluster&) override {}
