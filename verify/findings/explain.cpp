@@ -53,9 +53,17 @@ class Earlier {
     for (size_t i = 0; i < findings.size(); ++i) {
       found_.emplace_back(findings[i]->met.size());
       if (!reason_not_to(*findings[i]).empty() || !asks_earlier(*findings[i])) continue;
-      for (size_t j = 0; j < findings[i]->met.size(); ++j)
-        by_line_[findings[i]->earlier.site.ptx_line].push_back({&findings[i]->met[j], &found_[i][j]});
+      for (size_t j = 0; j < findings[i]->met.size(); ++j) {
+        const Finding::Met& met = findings[i]->met[j];
+        Place& place = by_line_[findings[i]->earlier.site.ptx_line][whose(met.earlier)];
+        place.most_bytes = std::max(place.most_bytes, met.bytes);
+        place.wanted.push_back({&met, &found_[i][j]});
+      }
     }
+    for (auto& [line, places] : by_line_)
+      for (auto& [who, place] : places)
+        std::stable_sort(place.wanted.begin(), place.wanted.end(),
+                         [](const Wanted& a, const Wanted& b) { return a.met->address < b.met->address; });
   }
   bool any() const { return !by_line_.empty(); }
   machine::Observer observer() {
@@ -74,17 +82,44 @@ class Earlier {
     const Finding::Met* met;
     uint64_t* access;
   };
+  // Who accesses: a CTA, and four warps, as for a `wgmma`. Of a racing kernel there are many thousands of
+  // places: they are found by who it was and by address, for each access of the run asks.
+  using Who = std::pair<std::array<uint32_t, 3>, int>;
+  static Who whose(const hazard::Party& p) { return p.warp < 0 ? Who{{}, -1} : Who{p.cta, p.warp / 4}; }
+  struct Place {
+    std::vector<Wanted> wanted;  // by address
+    uint64_t most_bytes = 0;
+  };
   void look(const Access& a, uint64_t number) {
-    const auto at = by_line_.find(a.ptx_line);
-    if (at == by_line_.end()) return;
-    for (const Wanted& w : at->second)
+    const auto line = by_line_.find(a.ptx_line);
+    if (line == by_line_.end()) return;
+    for (const Who& who : {Who{a.cta, a.warp / 4}, Who{{}, -1}})
+      if (const auto at = line->second.find(who); at != line->second.end()) look(a, number, at->second);
+  }
+  static void look(const Access& a, uint64_t number, const Place& place) {
+    const auto compare = [&](const Wanted& w) {
       if (number < w.met->access && is_of(a, w.met->earlier) &&
           meets(a, w.met->earlier.lane, w.met->address, w.met->bytes))
         *w.access = number;
+    };
+    if (a.rows != 0) {  // places in tensor memory do not follow each other as addresses do
+      std::for_each(place.wanted.begin(), place.wanted.end(), compare);
+      return;
+    }
+    const auto from = [&](uint64_t address) {
+      const uint64_t first = address < place.most_bytes ? 0 : address - place.most_bytes;
+      for (auto w = std::lower_bound(place.wanted.begin(), place.wanted.end(), first,
+                                     [](const Wanted&one, uint64_t b) { return one.met->address < b; });
+           w != place.wanted.end() && w->met->address < address + a.bytes; ++w)
+        compare(*w);
+    };
+    if (a.lanes == 0) from(a.addresses[0]);
+    for (uint32_t lanes = a.lanes; lanes != 0; lanes &= lanes - 1)
+      from(a.addresses[static_cast<size_t>(__builtin_ctz(lanes))]);
   }
 
   uint64_t accesses_ = 0;
-  std::map<int, std::vector<Wanted>> by_line_;
+  std::map<int, std::map<Who, Place>> by_line_;
   std::vector<std::vector<uint64_t>> found_;  // 0: not found
 };
 
