@@ -7,7 +7,8 @@
 
 namespace bitwell::launch {
 
-// flatten: of the generator's functions the linker keeps one copy, perhaps that of a file made by -Og, which is slower.
+// flatten: of the generator's functions the linker keeps one copy, perhaps that of a file made by -Og, which
+// is slower.
 [[gnu::flatten]] std::vector<std::byte> generated(std::string_view kind, uint64_t bytes, uint64_t seed) {
   std::vector<std::byte> out(bytes);
   std::mt19937_64 random(seed);
