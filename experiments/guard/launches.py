@@ -13,11 +13,13 @@ KERNELS = ROOT / "build/release/share/bitwell/kernels"
 
 @dataclass
 class Subject:
-    """A launch by name, and the options of `bitwell run` that it is timed with."""
+    """A launch by name, the options of `bitwell run` that it is timed with, and what it is for: so many MAC or bytes (B)."""
 
     name: str
     launch: dict
     options: list = field(default_factory=list)
+    work: int = 0
+    unit: str = "MAC"
 
 
 def s32(*values):
@@ -169,13 +171,13 @@ def subjects(ptx, scale=1):
         Subject("scan", scan),
         Subject("softmax", softmax),
         Subject("layernorm", layernorm),
-        Subject("attention", attention),
-        Subject("gemv naive", gemv("naive", 2048 * scale, 8192)),
-        Subject("gemv fused", gemv("fused", 8192 * scale, 8192)),
-        Subject("gemv intrinsics", gemv("intrinsics", 4096 * scale, 8192)),
-        Subject("hopper gemm", hopper_gemm(256 * scale, 512, 1024)),
-        Subject("dense nvfp4", dense(256 * scale, 1024, 4096)),
-        Subject("tma copy", tma_copy(1024 * scale, 16, 64)),
+        Subject("attention", attention, work=2 * rows * 512 * 64),
+        Subject("gemv naive", gemv("naive", 2048 * scale, 8192), work=2048 * scale * 8192),
+        Subject("gemv fused", gemv("fused", 8192 * scale, 8192), work=8192 * scale * 8192),
+        Subject("gemv intrinsics", gemv("intrinsics", 4096 * scale, 8192), work=4096 * scale * 8192),
+        Subject("hopper gemm", hopper_gemm(256 * scale, 512, 1024), work=256 * scale * 512 * 1024),
+        Subject("dense nvfp4", dense(256 * scale, 1024, 4096), work=256 * scale * 1024 * 4096),
+        Subject("tma copy", tma_copy(1024 * scale, 16, 64), work=1024 * scale * 16 * 128 * 64 * 2, unit="B"),
         Subject("10^4 launches", many(ptx, 10_000)),
         Subject("10^5 lines", {"ptx_lines": 100_000, "entry": "lines", "grid": [1], "block": [32],
                                "arguments": [f32_buffer("at", 64)]}),
