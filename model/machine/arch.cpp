@@ -11,13 +11,19 @@ namespace bitwell::machine {
 namespace {
 
 constexpr uint64_t kKiB = 1024;
+// Without a pointer: g++ 12 compares none with nullptr in a constant where it looks for undefined behaviour.
+constexpr const Device& size(int sm, const Device& otherwise) {
+  for (const Product& p : kProducts)
+    if (p.sm == sm) return p.size;
+  return otherwise;
+}
 // Whose size a launch has: from Hopper on that of the architecture's own device. Older PTX is run on newer
 // devices, and who asks for no target gets sm_75 or sm_80: it has the H200's, or its own where that is
 // larger.
 constexpr const Device& size(int sm) {
-  const Device& h200 = find_product(90)->size;
-  const Product* const own = find_product(sm);
-  return own == nullptr || (sm < 90 && own->size.sms < h200.sms) ? h200 : own->size;
+  const Device& h200 = size(90, kProducts.back().size);
+  const Device& own = size(sm, h200);
+  return sm < 90 && own.sms < h200.sms ? h200 : own;
 }
 
 // The guide has no column for sm_88: CCCL has it as sm_86. sm_121's tensor cores are taken to be sm_120's:
