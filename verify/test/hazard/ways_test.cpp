@@ -9,9 +9,9 @@
 namespace bitwell::hazard {
 namespace {
 
-constexpr int kFirst = 10;  // line of the body's first instruction
+constexpr int kBodyLine = 10;  // line of the body's first instruction
 
-Way way(const std::string& body, int line = kFirst, const std::string& functions = "") {
+Way way(const std::string& body, int line = kBodyLine, const std::string& functions = "") {
   const std::string target = body.find("wgmma") == std::string::npos ? "sm_100a" : "sm_90a";
   const isa::Program program = isa::compile(
       ptx::parse(".version 8.7\n.target " + target +
@@ -201,7 +201,7 @@ TEST(Ways, GoThroughCalls) {
   const std::string call =
       "{\n.param .b32 in0;\n.param .b32 out0;\nst.param.b32 [in0], %r0;\ncall.uni (out0), same, (in0);\n"
       "ld.param.b32 %r9, [out0];\n}\nst.global.u32 [%a0], %r9;";
-  EXPECT_EQ(way("ld.shared.u32 %r0, [one];\n" + call, kFirst, function).end, Way::End::output);
+  EXPECT_EQ(way("ld.shared.u32 %r0, [one];\n" + call, kBodyLine, function).end, Way::End::output);
 }
 
 // Whatever leaves the usual way is a branch, and what it hangs on decides.
@@ -210,7 +210,7 @@ TEST(Ways, EveryKindOfBranchIsDecided) {
   for (const char* branch : {"bra E;", "brx.idx %r2, T;", "ret;", "exit;", "trap;", "call f;"}) {
     const Way w = way("ld.shared.u32 %r0, [one];\nsetp.eq.u32 %q0, %r0, 0;\n@%q0 " + std::string(branch) +
                           "\nT: .branchtargets E;\nE:",
-                      kFirst, function);
+                      kBodyLine, function);
     EXPECT_EQ(w.end, Way::End::branch) << branch;
     EXPECT_EQ(w.lines, (Lines{10, 11, 12})) << branch;
   }

@@ -80,7 +80,7 @@ Words line(uint32_t factor, uint32_t offset) {
   return out;
 }
 
-run::Options under(Policy policy, uint64_t seed = 1) {
+run::Options options_of(Policy policy, uint64_t seed = 1) {
   run::Options options;
   options.schedule = {policy, seed};
   return options;
@@ -90,7 +90,7 @@ std::vector<run::Options> many_schedules() {
   std::vector<run::Options> out;
   for (const PolicyName& p : run::kPolicies)
     for (uint64_t seed = 0; seed < (p.policy == Policy::random ? 32 : 1); ++seed)
-      out.push_back(under(p.policy, seed));
+      out.push_back(options_of(p.policy, seed));
   return out;
 }
 
@@ -133,13 +133,13 @@ TEST(Dependents, WithoutTheWaitTheScheduleDecides) {
   const auto left = [](const run::Options& o) {
     return run({{"produce", {0}}, {"consume_hastily", {0, 1}}}, 2, kGrid * kBlock, o).buffers[1];
   };
-  EXPECT_EQ(left(under(Policy::lazy)), line(0, 10));
-  EXPECT_EQ(left(under(Policy::starve_producer)), line(0, 10));
-  EXPECT_EQ(left(under(Policy::eager)), line(3, 11));
-  EXPECT_EQ(left(under(Policy::starve_consumer)), line(3, 11));
-  EXPECT_EQ(left(under(Policy::starve_stores)), line(3, 11));
+  EXPECT_EQ(left(options_of(Policy::lazy)), line(0, 10));
+  EXPECT_EQ(left(options_of(Policy::starve_producer)), line(0, 10));
+  EXPECT_EQ(left(options_of(Policy::eager)), line(3, 11));
+  EXPECT_EQ(left(options_of(Policy::starve_consumer)), line(3, 11));
+  EXPECT_EQ(left(options_of(Policy::starve_stores)), line(3, 11));
   std::set<Words> seen;
-  for (uint64_t seed = 0; seed < 32; ++seed) seen.insert(left(under(Policy::random, seed)));
+  for (uint64_t seed = 0; seed < 32; ++seed) seen.insert(left(options_of(Policy::random, seed)));
   EXPECT_EQ(seen.count(line(3, 11)), 1u);
   EXPECT_GT(seen.size(), 2u) << "also in part";
 }
@@ -163,7 +163,8 @@ TEST(Dependents, WhoDoesNotLetItStartComesFirst) {
 // A launch that waits for the one behind it may wait for ever: the manual promises no overlap.
 TEST(Dependents, WaitingForTheLaunchBehindMayBeADeadlock) {
   const auto fault = [](uint32_t lets_start, Policy policy) {
-    return run({{"wait_for_flag", {0}, lets_start}, {"raise_flag", {0}}}, 1, 1, under(policy), 1, 1).fault;
+    return run({{"wait_for_flag", {0}, lets_start}, {"raise_flag", {0}}}, 1, 1, options_of(policy), 1, 1)
+        .fault;
   };
   EXPECT_EQ(fault(1, Policy::lazy), "");
   EXPECT_NE(
@@ -180,7 +181,7 @@ TEST(Dependents, WaitingForTheLaunchBehindMayBeADeadlock) {
 
 // The waiter is named where the launch before cannot end.
 TEST(Dependents, ADeadlockSaysWhoWaitsForTheLaunchBefore) {
-  run::Options o = under(Policy::lazy);
+  run::Options o = options_of(Policy::lazy);
   const Ran r = run({{"wait_for_flag", {0}, 1}, {"consume", {0, 1}}}, 2, 1, o, 1, 1);
   EXPECT_NE(r.fault.find("deadlock"), std::string::npos) << r.fault;
   EXPECT_NE(r.fault.find("'consume' waits at griddepcontrol.wait for the end of 'wait_for_flag'"),

@@ -21,7 +21,7 @@
 #include "verify/oracle/tensor_dot.h"
 #include "verify/suite/same.h"
 
-namespace bitwell::suite {
+namespace bitwell::suite::dual_test {
 namespace {
 
 using dual::Variant;
@@ -209,4 +209,4 @@ TEST(DualInput, WhatItCannotTakeIsNamedWithTheWayOut) {
 }
 
 }  // namespace
-}  // namespace bitwell::suite
+}  // namespace bitwell::suite::dual_test

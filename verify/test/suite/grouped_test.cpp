@@ -15,7 +15,7 @@
 #include "verify/capture/captures.h"
 #include "verify/suite/same.h"
 
-namespace bitwell::suite {
+namespace bitwell::suite::grouped_test {
 namespace {
 
 using grouped::Variant;
@@ -170,4 +170,4 @@ TEST(GroupedInput, AMisalignedOperandIsNamed) {
 }
 
 }  // namespace
-}  // namespace bitwell::suite
+}  // namespace bitwell::suite::grouped_test

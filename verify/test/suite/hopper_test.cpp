@@ -14,7 +14,7 @@
 #include "verify/suite/same.h"
 #include "verify/verdict/judge.h"
 
-namespace bitwell::suite {
+namespace bitwell::suite::hopper_test {
 namespace {
 
 Build build() { return {capture::share_folder("kernels"), "sm_90a"}; }
@@ -170,4 +170,4 @@ TEST(HopperVerdict, AKernelOfAnotherTargetIsNamed) {
 }
 
 }  // namespace
-}  // namespace bitwell::suite
+}  // namespace bitwell::suite::hopper_test

@@ -7,7 +7,7 @@
 #include "model/machine/arch.h"
 #include "verify/verdict/judge.h"
 
-namespace bitwell::suite {
+namespace bitwell::suite::rtx_test {
 namespace {
 
 std::string text_of(const char* name) {
@@ -73,4 +73,4 @@ TEST(RtxVerdict, ItsEvidenceNamesThePublishedModel) {
 }
 
 }  // namespace
-}  // namespace bitwell::suite
+}  // namespace bitwell::suite::rtx_test

@@ -21,7 +21,7 @@
 #include "verify/schedules/schedules.h"
 #include "verify/suite/same.h"
 
-namespace bitwell::suite {
+namespace bitwell::suite::svdquant_test {
 namespace {
 
 using svdquant::Variant;
@@ -248,4 +248,4 @@ TEST(SvdquantInput, WhatItCannotTakeIsNamedWithTheWayOut) {
 }
 
 }  // namespace
-}  // namespace bitwell::suite
+}  // namespace bitwell::suite::svdquant_test

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::array<int, 3> kShape{256, 256, 512};
 
-session::TimeAnswer time_of(const launch::Launch& l, std::shared_ptr<const Changed> costs = nullptr) {
+session::TimeAnswer answer_of(const launch::Launch& l, std::shared_ptr<const Changed> costs = nullptr) {
   session::TimeQuestion q = session::time_question(l);
   q.most = 2;
   q.costs = std::move(costs);
@@ -32,11 +32,11 @@ constexpr double kOrder = 1.01;
 TEST(Doors, NothingThatCostsHalfMakesItSlower) {
   for (const int stages : {1, 3}) {
     const launch::Launch l = study::stages_launch(128, 128, stages, kShape);
-    const double us = time_of(l).us;
+    const double us = answer_of(l).us;
     double least = us;
     for (const Part part : {Part::dram, Part::l2, Part::latency, Part::tensor, Part::arithmetic,
                             Part::barriers, Part::launch}) {
-      const double changed = time_of(l, std::make_shared<const Changed>(h200(), part, 0.5)).us;
+      const double changed = answer_of(l, std::make_shared<const Changed>(h200(), part, 0.5)).us;
       EXPECT_LE(changed, kOrder * us) << static_cast<int>(part) << ", " << stages;
       least = std::min(least, changed);
     }
@@ -46,9 +46,10 @@ TEST(Doors, NothingThatCostsHalfMakesItSlower) {
 
 TEST(Doors, WhatCostsTwiceIsSlower) {
   const launch::Launch l = study::stages_launch(128, 128, 1, kShape);
-  const double us = time_of(l).us;
+  const double us = answer_of(l).us;
   for (const Part part : {Part::latency, Part::tensor, Part::barriers, Part::launch})
-    EXPECT_GT(time_of(l, std::make_shared<const Changed>(h200(), part, 2)).us, us) << static_cast<int>(part);
+    EXPECT_GT(answer_of(l, std::make_shared<const Changed>(h200(), part, 2)).us, us)
+        << static_cast<int>(part);
 }
 
 TEST(Doors, AChangeIsOfItsPartAlone) {
@@ -100,7 +101,7 @@ TEST(Doors, WhatIfIsSortedAndOfTheSameLaunch) {
   // The same question with those costs.
   for (const session::WhatIf& w : a.what_if)
     if (w.name == "latency_half") {
-      const double again = time_of(l, std::make_shared<const Changed>(h200(), Part::latency, 0.5)).us;
+      const double again = answer_of(l, std::make_shared<const Changed>(h200(), Part::latency, 0.5)).us;
       EXPECT_NEAR(again / w.us, 1, 0.02);
     }
 }
@@ -138,7 +139,7 @@ std::set<int> lines_with(const isa::Program& program, std::string_view text) {
 // One warp copies, four or eight multiply; the stores come behind.
 TEST(Doors, RolesAreWhatWarpsDo) {
   const launch::Launch l = study::stages_launch(128, 64, 1, kShape);  // so that it waits for copies
-  const session::LaunchTime t = time_of(l).launches.at(0);
+  const session::LaunchTime t = answer_of(l).launches.at(0);
   const std::set<int> copies = lines_with(*t.program, "cp.async.bulk"),
                       products = lines_with(*t.program, "wgmma.mma"),
                       stores = lines_with(*t.program, "st.global");
@@ -244,7 +245,7 @@ TEST(Doors, WithHalfTheStagesTheEndWaitsForCopies) {
 TEST(Doors, LoopsAreFoundAndNoRunBeatsTheirBounds) {
   for (const int tile_n : {64, 128, 256}) {
     const launch::Launch l = study::stages_launch(128, tile_n, 2, kShape);
-    const session::LaunchTime t = time_of(l).launches.at(0);
+    const session::LaunchTime t = answer_of(l).launches.at(0);
     const std::vector<LoopBound>& loops = t.launch.seen.loops;
     ASSERT_EQ(loops.size(), 2U);  // what waits for a barrier is none
     const int product = *lines_with(*t.program, "wgmma.mma").begin();
@@ -276,7 +277,7 @@ TEST(Doors, ARecurrenceIsTheLatencyOfItsCircle) {
   l.entry = "k";
   l.shape.block = {32, 1, 1};
   l.add_buffer({"x", std::vector<std::byte>(64), true, false, true});
-  const std::vector<LoopBound> loops = time_of(l).launches.at(0).launch.seen.loops;
+  const std::vector<LoopBound> loops = answer_of(l).launches.at(0).launch.seen.loops;
   ASSERT_EQ(loops.size(), 1U);
   EXPECT_NEAR(loops[0].recurrence, 5 * h200().op("fma.rn.f32")->latency, 0.5);
   EXPECT_EQ(loops[0].times, 50U);

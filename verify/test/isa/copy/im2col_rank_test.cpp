@@ -6,7 +6,7 @@
 
 #include "../../kernel.h"
 
-namespace bitwell::isa {
+namespace bitwell::isa::im2col_rank_test {
 namespace {
 
 using machine::TensorMap;
@@ -137,4 +137,4 @@ TEST(Im2colRanks, EveryDimensionOfPixelsCarriesIntoTheNext) {
 }
 
 }  // namespace
-}  // namespace bitwell::isa
+}  // namespace bitwell::isa::im2col_rank_test

@@ -17,7 +17,7 @@
 namespace bitwell::isa {
 namespace {
 
-std::string module_of(const std::string& target, const std::string& body) {
+std::string module_for(const std::string& target, const std::string& body) {
   return ".version 9.0\n.target " + target +
          "\n.address_size 64\n.visible .entry e(.param .u64 out) {\n.reg .pred %p<4>;\n.reg .b8 %c<4>;\n"
          ".reg .b16 %h<4>;\n.reg .b32 %r<12>;\n.reg .f32 %f<8>;\n.reg .b64 %d<8>;\n.reg .f64 %g<4>;\n"
@@ -38,7 +38,7 @@ std::string refusal(const std::string& text) {
 bool ptxas_takes(const std::string& target, const std::string& body) {
   const std::filesystem::path file =
       std::filesystem::temp_directory_path() / ("forms" + std::to_string(getpid()) + ".ptx");
-  std::ofstream(file) << module_of(target, body);
+  std::ofstream(file) << module_for(target, body);
   const std::string command = std::string("'" BITWELL_PTXAS "' -arch ") + target + " -o /dev/null '" +
                               file.string() + "' > /dev/null 2>&1";
   const bool taken = std::system(command.c_str()) == 0;
@@ -56,7 +56,7 @@ TEST(BlackwellForms, EachIsTakenWhereTheListSaysSo) {
   for (size_t t = 0; t < std::size(kBlackwellTargets); ++t)
     for (const BlackwellForm& form : all_forms()) {
       const bool listed = std::string(form.targets).find(kTargetLetters[t]) != std::string::npos;
-      const std::string why = refusal(module_of(kBlackwellTargets[t], form.instruction));
+      const std::string why = refusal(module_for(kBlackwellTargets[t], form.instruction));
       EXPECT_EQ(why.empty(), listed) << form.instruction << " for " << kBlackwellTargets[t] << ": " << why;
     }
 }

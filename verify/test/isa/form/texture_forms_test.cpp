@@ -133,7 +133,7 @@ constexpr Row kRows[] = {
 };
 // clang-format on
 
-std::string module_of(const char* line) {
+std::string module_with(const char* line) {
   return std::string(
              ".version 9.0\n.target sm_90a\n.address_size 64\n.entry k() { .reg .b16 %h<9>; .reg .b32 %r<9>; "
              ".reg "
@@ -146,7 +146,7 @@ std::string module_of(const char* line) {
 // "", "unsupported", or why it is no PTX.
 std::string judged(const char* line) {
   try {
-    for (const Finding& f : check(ptx::parse(module_of(line)))) {
+    for (const Finding& f : check(ptx::parse(module_with(line)))) {
       if (f.kind == Finding::Kind::invalid) return f.what;
       if (f.kind == Finding::Kind::unsupported) return "unsupported";
     }
@@ -180,7 +180,7 @@ TEST(TextureForms, PtxasSaysWhatIsRecorded) {
       (std::filesystem::temp_directory_path() / ("bitwell-texture-" + std::to_string(getpid()) + ".ptx"))
           .string();
   for (const Row& row : kRows) {
-    std::ofstream(path) << module_of(row.line);
+    std::ofstream(path) << module_with(row.line);
     const std::string command =
         std::string(BITWELL_PTXAS) + " -arch=sm_90a -O0 -o /dev/null " + path + " > /dev/null 2>&1";
     EXPECT_EQ(std::system(command.c_str()) == 0, row.legal) << row.line;

@@ -1,1 +1,0 @@
-// Only the headers that verify/test/CMakeLists.txt has precompiled.
