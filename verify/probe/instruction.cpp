@@ -283,16 +283,13 @@ std::string probe_module(const std::vector<Probe>& all, const std::string& targe
   return out;
 }
 
-launch::Launch probe_launch(const Probe& p, uint32_t count, uint64_t seed) {
-  launch::Launch launch;
-  launch.entry = p.entry;
-  launch.shape.grid = {count / 256, 1, 1};
-  launch.shape.block = {256, 1, 1};
+std::vector<launch::Buffer> probe_inputs(const std::vector<std::string>& types, uint32_t count,
+                                         uint64_t seed) {
   std::mt19937_64 random(seed);
-  const bool enumerate = p.operands.size() == 1 && register_bytes(p.operands[0]) <= 2;
+  const bool enumerate = types.size() == 1 && register_bytes(types[0]) <= 2;
   std::vector<Operand> operands;
   size_t crossed = 1;
-  for (const std::string& type : p.operands) {
+  for (const std::string& type : types) {
     operands.emplace_back(type, count);
     crossed *= operands.back().edges.size();
   }
@@ -321,11 +318,23 @@ launch::Launch probe_launch(const Probe& p, uint32_t count, uint64_t seed) {
       std::memcpy(operand.values.data() + operand.bytes * i, &v, operand.bytes);
     }
   }
+  std::vector<launch::Buffer> out;
   for (size_t n = 0; n < operands.size(); ++n)
-    launch.add_buffer({"in" + std::to_string(n), std::move(operands[n].values), true, true, false});
+    out.push_back({"in" + std::to_string(n), std::move(operands[n].values), true, true, false});
+  return out;
+}
+launch::Launch probe_launch(const Probe& p, uint32_t count, std::vector<launch::Buffer> inputs) {
+  launch::Launch launch;
+  launch.entry = p.entry;
+  launch.shape.grid = {count / 256, 1, 1};
+  launch.shape.block = {256, 1, 1};
+  for (launch::Buffer& in : inputs) launch.add_buffer(std::move(in));
   launch.add_buffer(
       {"out", std::vector<std::byte>(8 * size_t{count} * p.results.size()), false, false, true});
   return launch;
+}
+launch::Launch probe_launch(const Probe& p, uint32_t count, uint64_t seed) {
+  return probe_launch(p, count, probe_inputs(p.operands, count, seed));
 }
 
 }  // namespace bitwell::probe

@@ -27,6 +27,10 @@ std::string probe_module(const std::vector<Probe>& probes, const std::string& ta
 // The launch of one probe on `count` operand tuples (a multiple of 256): named boundary values crossed, then
 // random bits. A single 16-bit operand is enumerated. The last buffer is the output, 8 bytes a result.
 launch::Launch probe_launch(const Probe& probe, uint32_t count, uint64_t seed);
+// The same in two steps: inputs depend on the types of the operands alone, which many probes have in common.
+std::vector<launch::Buffer> probe_inputs(const std::vector<std::string>& types, uint32_t count,
+                                         uint64_t seed);
+launch::Launch probe_launch(const Probe& probe, uint32_t count, std::vector<launch::Buffer> inputs);
 
 // Boundary codes of a type by name: zero, least, largest subnormal and normal, one and its neighbours,
 // infinity, NaN, powers of two around widths.

@@ -52,6 +52,11 @@ std::string digest_of(std::span<const std::byte> bytes) {
 }  // namespace
 
 launch::Launch recorded_launch(const Probe& probe) { return probe_launch(probe, kTuples, kSeed); }
+launch::Launch recorded_launch(const Probe& probe, Inputs& drawn) {
+  std::vector<launch::Buffer>& inputs = drawn[probe.operands];
+  if (inputs.empty()) inputs = probe_inputs(probe.operands, kTuples, kSeed);
+  return probe_launch(probe, kTuples, inputs);
+}
 
 std::string digest_of(const launch::Launch& ran) { return digest_of(ran.buffers.back().bytes); }
 

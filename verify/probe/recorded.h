@@ -1,6 +1,9 @@
 // A probe's launch against what a GPU gave for it.
 #pragma once
+#include <map>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "verify/capture/captures.h"
 #include "verify/capture/tuples.h"
@@ -10,6 +13,9 @@ namespace bitwell::probe {
 
 // The launch whose digest a device run records.
 launch::Launch recorded_launch(const Probe& probe);
+// The same for who asks for many: the inputs that were drawn, by the types of the operands.
+using Inputs = std::map<std::vector<std::string>, std::vector<launch::Buffer>>;
+launch::Launch recorded_launch(const Probe& probe, Inputs& drawn);
 std::string digest_of(const launch::Launch& ran);
 
 // The 64 of its operand tuples whose raw words a device run records: every 1021st, so that boundary values,
