@@ -138,12 +138,12 @@ bitwell_test(suite_test LABEL quick COST 50 LINK bitwell_test_kernel bitwell_ver
   NEEDS bitwell bitwell_kernels DEFINE BITWELL_COMMAND="$<TARGET_FILE:bitwell>"
   SOURCES suite/suite_test.cpp suite/operand_test.cpp suite/case_test.cpp problem/contest_test.cpp suite/gemv_test.cpp
           number/accumulation_tile_test.cpp suite/quantise_test.cpp suite/quantise_reciprocal_test.cpp suite/activation_test.cpp)
-bitwell_test(dense_test LABEL capture COST 50 LINK bitwell_test_kernel bitwell_verify bitwell_kernel_hosts NEEDS bitwell_kernels
+bitwell_test(dense_test LABEL capture COST 50 DRAWS 40 LINK bitwell_test_kernel bitwell_verify bitwell_kernel_hosts NEEDS bitwell_kernels
   DEFINE BITWELL_KERNELS="${PROJECT_SOURCE_DIR}/kernels"
   SOURCES suite/dense_test.cpp suite/dense_epilogue_test.cpp suite/published_test.cpp)
-bitwell_test(gemm_test LABEL capture COST 50 LINK bitwell_test_kernel bitwell_verify NEEDS bitwell_kernels
+bitwell_test(gemm_test LABEL capture COST 50 DRAWS 40 LINK bitwell_test_kernel bitwell_verify NEEDS bitwell_kernels
   SOURCES suite/gemm_test.cpp suite/gemv_ring_test.cpp suite/cause_test.cpp)
-bitwell_test(verdict_test LABEL verdict COST 40 LINK bitwell_test_kernel bitwell_verify bitwell_budget bitwell_kernel_hosts NEEDS bitwell_kernels
+bitwell_test(verdict_test LABEL verdict COST 40 DRAWS 40 LINK bitwell_test_kernel bitwell_verify bitwell_budget bitwell_kernel_hosts NEEDS bitwell_kernels
   SOURCES suite/dual_test.cpp suite/grouped_test.cpp suite/hopper_test.cpp suite/rtx_test.cpp suite/svdquant_test.cpp
           suite/svdquant_campaign_test.cpp suite/occupied_test.cpp hazard/suites_test.cpp)
 bitwell_test(study_test LABEL capture COST 20 LINK bitwell_study DEFINE BITWELL_RESULTS="${PROJECT_SOURCE_DIR}/experiments/results"
@@ -179,5 +179,7 @@ bitwell_campaign(mutations_newer ptxas_test Mutations.*Newer* ENVIRONMENT BITWEL
 bitwell_campaign(modifier_order ptxas_test ModifierOrder.* ENVIRONMENT BITWELL_SPELLINGS=20 BITWELL_ORDERS=30 TIMEOUT 3600)
 bitwell_campaign(gemv_recorded gemm_test Verdict* ENVIRONMENT BITWELL_RECORDED=all TIMEOUT 7200)
 bitwell_campaign(dense dense_test Dense.ARandomLaunch* ENVIRONMENT RC_PARAMS=max_success=5000 TIMEOUT 7200)
+bitwell_campaign(gemm gemm_test Gemm.ARandomLaunch* ENVIRONMENT RC_PARAMS=max_success=5000 TIMEOUT 7200)
+bitwell_campaign(kernels verdict_test *.ARandomLaunch* ENVIRONMENT RC_PARAMS=max_success=1000 TIMEOUT 7200)
 bitwell_campaign(dense_waits dense_test DenseVerdict.NoWaitCanBeLeftOut ENVIRONMENT BITWELL_WAITS=all TIMEOUT 7200)
 bitwell_campaign(svdquant verdict_test SvdquantCampaign* ENVIRONMENT BITWELL_SVDQUANT_ROWS=4352 TIMEOUT 86400)
