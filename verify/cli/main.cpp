@@ -9,6 +9,7 @@
 
 #include "model/machine/failure.h"
 #include "verify/cli/command.h"
+#include "verify/cli/large_pages.h"
 #include "verify/cli/shell/mistake.h"
 #include "verify/cli/shell/quiet.h"
 #include "verify/cli/shell/version.h"
@@ -79,6 +80,7 @@ int printed(int status) {
 }
 
 int run(int argc, char** argv) {
+  cli::grow_by_large_pages();
   CLI::App app{"bitwell runs NVFP4 GPU kernels on a CPU, bit for bit, and judges them.", "bitwell"};
   app.require_subcommand(1);
   app.set_version_flag("--version", cli::version());
