@@ -266,11 +266,23 @@ template <bool Checked>
       keeper.computed(function, from, pc);
       continue;
     }
-    const uint64_t before = counts.instructions, lanes_before = counts.lanes;
-    counts.at_limit = false;
-    run_ops<Checked>(context, from + 1, pc, counts);
-    if (counts.instructions == before) continue;
-    bool goes_on = keeper.executed(function, from, static_cast<uint32_t>(counts.lanes - lanes_before));
+    uint32_t did = 0;  // lanes
+    const uint32_t mask =
+        op.kind == isa::OpKind::branch ? guarded<Checked>(op, context, rows, defined, active, pc) : 0;
+    if (op.kind == isa::OpKind::branch && (mask == 0 || mask == active)) {
+      did = mask == 0 ? 0 : lanes;
+      count(mask);
+      const bool back = mask != 0 && op.target <= pc;
+      pc = mask == 0 ? pc + 1 : op.target;
+      counts.at_limit = !back || !spend(warp, warp.splits[at], pc, counts.instructions);
+    } else {
+      const uint64_t before = counts.instructions, lanes_before = counts.lanes;
+      counts.at_limit = false;
+      run_ops<Checked>(context, from + 1, pc, counts);
+      if (counts.instructions == before) continue;
+      did = static_cast<uint32_t>(counts.lanes - lanes_before);
+    }
+    bool goes_on = keeper.executed(function, from, did);
     const bool turn_over = !goes_on && !counts.at_limit && !counts.moved;
     if (turn_over && may_go_ahead) goes_on = ahead = keeper.goes_ahead();
     if (goes_on && !counts.moved) counts.at_limit = true;

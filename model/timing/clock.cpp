@@ -1,6 +1,7 @@
 #include "model/timing/clock.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "model/timing/clock_state.h"
 
@@ -163,6 +164,7 @@ void Clock::has_turn(const run::Taker& taker) {
   }
   operation_ = nullptr;
   warp_ = &at_->warps[taker.warp];
+  sm_ = &sm_of(*at_, warp_->rank);
   turn_begin_ = now_ = warp_->clock;
   warp_->stall = 0;
   warp_->stall_line = 0;
@@ -216,13 +218,19 @@ Seen Clock::seen() const {
     out.tensor += sm->tensor_busy / time / n;
     out.memory += sm->memory.served() / time / n;
   }
-  out.issue = static_cast<double>(issued_) / time / n / kQuarters;
+  std::array<uint64_t, kSources.size()> issued = issued_by_source_;
+  for (const auto& function : blocks_)
+    for (const auto& from : function)
+      for (const Block& b : from)
+        for (size_t s = 0; s < issued.size(); ++s) issued[s] += b.times * b.by_source[s];
+  out.issue =
+      static_cast<double>(std::accumulate(issued.begin(), issued.end(), uint64_t{0})) / time / n / kQuarters;
   out.l2 = l2_.served() / l2_.rate() / time;
   out.dram = dram_.served() / dram_.rate() / time;
   out.path = path_.to(last_link_);
   out.asked = asked_;
   out.without_row = without_row_;
-  std::copy(issued_by_source_.begin(), issued_by_source_.end(), out.issue_by_source.begin());
+  std::copy(issued.begin(), issued.end(), out.issue_by_source.begin());
   return out;
 }
 

@@ -103,6 +103,7 @@ class Clock final : public run::Timekeeper {
   bool classify_barrier(std::string_view name, double warps, Info& out) const;
   void join_pairs(const isa::Function& function, std::vector<Info>& out) const;
   void classify(const isa::Program& program, double warps, bool in_whole_blocks);
+  void find_late();
   void number_rows(const isa::Function& function, std::vector<Info>& infos);
   void watch(const isa::Program& program);
   void watch(WarpTime& w, double end);
@@ -113,8 +114,8 @@ class Clock final : public run::Timekeeper {
   std::span<const uint32_t> results(const Info& info) const;
   void begin_launch(const run::Cluster& first);
   Block make_block(const std::vector<Info>& infos, uint32_t from, uint32_t to) const;
-  const Block& block(int function, uint32_t from, uint32_t to);
-  void compute(const Block& block, WarpTime& w, Quarter& quarter);
+  Block& block(int function, uint32_t from, uint32_t to);
+  void compute(Block& block, WarpTime& w, Quarter& quarter);
   bool costs_time(int function, uint32_t pc, uint32_t lanes);
   void add_time(int function, uint32_t from, uint32_t to);
   double needs(const Info& info, const WarpTime& w, int& loaded) const;
@@ -159,6 +160,7 @@ class Clock final : public run::Timekeeper {
   std::vector<std::unique_ptr<ClusterTime>> spare_;      // of clusters that have ended
   std::vector<std::vector<Info>> infos_;                 // by function and op
   std::vector<uint32_t> operands_;                       // of all of them
+  std::vector<bool> made_;                               // by register: whether an operation makes it
   std::vector<std::vector<std::vector<Block>>> blocks_;  // by function and first op: those that were met
   uint32_t rows_ = 0;                                    // registers
   uint32_t kept_rows_ = 0;  // of them, those of which a warp keeps when they are there: the first ones
@@ -166,7 +168,8 @@ class Clock final : public run::Timekeeper {
   ClusterTime* looked_at_ = nullptr;
   ClusterTime* at_ = nullptr;  // whose turn it is, and who has it
   WarpTime* warp_ = nullptr;
-  bool ahead_ = false;  // what it executes costs its time later
+  Multiprocessor* sm_ = nullptr;  // of that warp
+  bool ahead_ = false;            // what it executes costs its time later
   Operation* operation_ = nullptr;
   double now_ = 0;  // when what the turn did can be seen
   int32_t now_link_ = Path::kNone;
@@ -184,11 +187,11 @@ class Clock final : public run::Timekeeper {
   uint64_t ended_ = 0;
   double last_ = 0;
   int32_t last_link_ = Path::kNone;
-  uint64_t issued_ = 0;
   std::vector<double> begins_, ends_;
   std::map<uint64_t, Asked> asked_;
   std::map<std::string, uint64_t> without_row_;
-  std::array<uint64_t, kSources.size()> issued_by_source_{};
+  std::vector<std::pair<double, int>> named_;                 // of a block's names: what they are names of
+  std::array<uint64_t, kSources.size()> issued_by_source_{};  // but for those of blocks
   const isa::Program* program_ = nullptr;
   Path path_;
 };

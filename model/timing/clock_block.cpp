@@ -101,68 +101,84 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
     else
       b.outs.push_back({row, known.at, b.issues == 0 ? 0 : double(known.position) / b.issues, known.needs});
   }
+  std::erase_if(b.ins, [&](const Block::In& one) { return !made_[one.row]; });
+  // The pipes that it needs come first.
+  const auto pack = [&](Block::Work& of) {
+    for (uint32_t k = 0; k < b.pipes; ++k) of[k] = of[b.pipe[k]];
+  };
+  for (size_t p = 0; p < kPipes; ++p)
+    if (b.work[p] > 0) b.pipe[b.pipes++] = static_cast<uint8_t>(p);
+  pack(b.work);
+  pack(b.last);
+  for (Block::In& one : b.ins) pack(one.work);
+  for (const Block::Out& one : b.outs) b.made = std::max(b.made, one.at);
   b.plain = true;
   return b;
 }
 
-const Clock::Block& Clock::block(int function, uint32_t from, uint32_t to) {
-  std::vector<std::vector<Block>>& all = blocks_[static_cast<size_t>(function)];
-  if (all.empty()) all.resize(infos_[static_cast<size_t>(function)].size());
-  for (const Block& b : all[from])
+inline Clock::Block& Clock::block(int function, uint32_t from, uint32_t to) {
+  std::vector<Block>& all = blocks_[static_cast<size_t>(function)][from];
+  for (Block& b : all)
     if (b.to == to) return b;
-  return all[from].emplace_back(make_block(infos_[static_cast<size_t>(function)], from, to));
+  return all.emplace_back(make_block(infos_[static_cast<size_t>(function)], from, to));
 }
 
-void Clock::compute(const Block& b, WarpTime& w, Quarter& quarter) {
+void Clock::compute(Block& b, WarpTime& w, Quarter& quarter) {
+  ++b.times;
   const double begin = w.clock;
   WarpTime::Row* const rows = w.rows.data();
-  thread_local std::vector<WarpTime::Row> named;
-  named.clear();
-  for (const Block::Name& n : b.names) named.push_back(rows[n.of]);
+  named_.clear();
+  for (const Block::Name& n : b.names) named_.emplace_back(rows[n.of].at, rows[n.of].line);
   // What is late holds back what needs it.
   double alone = begin + b.length, late_by = 0;
   uint64_t late = 0;
   int loaded = 0;
   const Block::In* latest = nullptr;
-  for (const Block::In& in : b.ins) {
-    const WarpTime::Row& row = rows[in.row];
-    const double by = row.at - begin - in.use;
-    if (by <= 0) continue;
-    late |= in.bit;
-    alone = std::max(alone, begin + by + in.end);
-    if (by > late_by) {
-      late_by = by;
-      latest = &in;
-      loaded = row.line;
+  if (w.given > begin) {
+    for (const Block::In& in : b.ins) {
+      const WarpTime::Row& row = rows[in.row];
+      const double by = row.at - begin - in.use;
+      if (by <= 0) continue;
+      late |= in.bit;
+      alone = std::max(alone, begin + by + in.end);
+      if (by > late_by) {
+        late_by = by;
+        latest = &in;
+        loaded = row.line;
+      }
     }
-  }
-  if (late_by > w.stall) {
-    w.stall = late_by;
-    w.stall_line = loaded;
+    if (late_by > w.stall) {
+      w.stall = late_by;
+      w.stall_line = loaded;
+    }
   }
   // What other warps have asked of the same parts holds back all.
   double end = alone;
-  const auto ask = [&](double at, uint32_t issues, const std::array<double, kPipes>& work) {
+  const auto ask = [&](double at, uint32_t issues, const Block::Work& work, const Block::Work& less) {
     if (issues == 0) return;
     end = std::max(end, quarter.issue.take(at, issues) - 1);
-    for (size_t p = 0; p < kPipes; ++p)
-      if (work[p] > 0) end = std::max(end, quarter.pipes[p].take(at, work[p]) - b.last[p]);
+    for (uint32_t k = 0; k < b.pipes; ++k)
+      if (const double asked = work[k] - less[k]; asked > 0)
+        end = std::max(end, quarter.pipes[b.pipe[k]].take(at, asked) - b.last[k]);
   };
+  constexpr Block::Work kNone{};
   if (latest == nullptr) {
-    ask(begin, b.issues, b.work);
+    ask(begin, b.issues, b.work, kNone);
   } else {
-    std::array<double, kPipes> rest;
-    for (size_t p = 0; p < kPipes; ++p) rest[p] = b.work[p] - latest->work[p];
-    ask(begin, b.issues - latest->issues, rest);
-    ask(begin + late_by, latest->issues, latest->work);
+    ask(begin, b.issues - latest->issues, b.work, latest->work);
+    ask(begin + late_by, latest->issues, latest->work, kNone);
   }
-  for (const Block::Out& out : b.outs) {
-    const bool waits = (out.needs & late) != 0;
-    rows[out.row] = {begin + out.at + (waits ? late_by : 0) + out.part * (end - alone), waits ? loaded : 0};
+  const double held = end - alone;
+  if (late == 0) {
+    for (const Block::Out& out : b.outs) rows[out.row] = {begin + out.at + out.part * held, 0};
+  } else {
+    for (const Block::Out& out : b.outs) {
+      const bool waits = (out.needs & late) != 0;
+      rows[out.row] = {begin + out.at + (waits ? late_by : 0) + out.part * held, waits ? loaded : 0};
+    }
   }
-  for (size_t k = 0; k < b.names.size(); ++k) rows[b.names[k].row] = named[k];
-  issued_ += b.issues;
-  for (size_t s = 0; s < kSources.size(); ++s) issued_by_source_[s] += b.by_source[s];
+  for (size_t k = 0; k < b.names.size(); ++k) rows[b.names[k].row] = {named_[k].first, named_[k].second};
+  w.given = std::max(w.given, begin + b.made + late_by + held);
   w.clock += b.issues;
   w.pending = std::max(w.pending, end);
   now_ = std::max(now_, w.pending);
@@ -170,19 +186,15 @@ void Clock::compute(const Block& b, WarpTime& w, Quarter& quarter) {
 
 void Clock::add_time(int function, uint32_t from, uint32_t to) {
   WarpTime& w = *warp_;
-  Multiprocessor& sm = sm_of(*at_, w.rank);
-  const Block& b = block(function, from, to);
+  Block& b = block(function, from, to);
   turn_line_ = b.line;
-  if (b.plain) compute(b, w, sm.quarters[w.quarter]);
+  if (b.plain) compute(b, w, sm_->quarters[w.quarter]);
   if (b.plain && !b.lacks_rows) return;
   for (uint32_t pc = from; pc < to; ++pc) {
-    const Info& i = infos_[static_cast<size_t>(function)][pc];
-    if (!i.has_row) lacks_row(function, pc);
-    if (b.plain) continue;
-    if (i.kind == OpKind::arithmetic)
-      compute(i, w, sm);
-    else
-      act(i, w, sm, machine::kLanes);
+    if (!b.plain)
+      costs_time(function, pc, machine::kLanes);
+    else if (!infos_[static_cast<size_t>(function)][pc].has_row)
+      lacks_row(function, pc);
   }
 }
 

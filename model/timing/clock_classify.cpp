@@ -246,8 +246,23 @@ void Clock::number_rows(const isa::Function& f, std::vector<Info>& infos) {
   for (uint32_t& r : operands_) r = number[r];
 }
 
+// What no operation makes, constants and the like, is there from the beginning.
+void Clock::find_late() {
+  made_.assign(rows_, false);
+  for (const std::vector<Info>& function : infos_)
+    for (const Info& i : function)
+      for (const uint32_t r : results(i)) made_[r] = true;
+  for (std::vector<Info>& function : infos_)
+    for (Info& i : function) {
+      i.first_late = static_cast<uint32_t>(operands_.size());
+      for (uint32_t k = 0; k < i.sources; ++k)
+        if (const uint32_t r = operands_[i.first + k]; made_[r]) operands_.push_back(r);
+      i.late = static_cast<uint32_t>(operands_.size()) - i.first_late;
+    }
+}
+
 void Clock::classify(const isa::Program& program, double warps, bool in_whole_blocks) {
-  blocks_.resize(program.functions.size());
+  for (const isa::Function& f : program.functions) blocks_.emplace_back(f.code.size());
   for (const isa::Function& f : program.functions) {
     std::vector<Info>& out = infos_.emplace_back();
     out.reserve(f.code.size());
@@ -275,6 +290,7 @@ void Clock::classify(const isa::Program& program, double warps, bool in_whole_bl
   kept_rows_ = rows_;
   // Functions share rows here.
   if (in_whole_blocks && infos_.size() == 1) number_rows(program.functions.front(), infos_.front());
+  find_late();
   watch(program);
 }
 

@@ -14,11 +14,12 @@ std::span<const uint32_t> Clock::results(const Info& i) const {
 }
 
 // When what it needs is there; `loaded`: the load that gave the last of it, or 0.
-double Clock::needs(const Info& i, const WarpTime& w, int& loaded) const {
+[[gnu::always_inline]] inline double Clock::needs(const Info& i, const WarpTime& w, int& loaded) const {
   double start = w.clock;
-  const uint32_t* const operands = operands_.data() + i.first;
+  if (w.given <= start) return start;
+  const uint32_t* const operands = operands_.data() + i.first_late;
   const WarpTime::Row* const rows = w.rows.data();
-  for (uint32_t k = 0; k < i.sources; ++k)
+  for (uint32_t k = 0; k < i.late; ++k)
     if (const WarpTime::Row& row = rows[operands[k]]; row.at > start) {
       start = row.at;
       loaded = row.line;
@@ -26,20 +27,21 @@ double Clock::needs(const Info& i, const WarpTime& w, int& loaded) const {
   return start;
 }
 
-void Clock::give(const Info& i, WarpTime& w, double at, int line) const {
+[[gnu::always_inline]] inline void Clock::give(const Info& i, WarpTime& w, double at, int line) const {
   const uint32_t* const operands = operands_.data() + i.first + i.sources;
   WarpTime::Row* const rows = w.rows.data();
   for (uint32_t k = 0; k < i.results; ++k) rows[operands[k]] = {at, line};
+  w.given = std::max(w.given, at);
 }
 
 // Takes a cycle of its quarter. Returns when it begins.
-double Clock::issue(const Info& i, WarpTime& w, Quarter& quarter, double start, int loaded) {
+[[gnu::always_inline]] inline double Clock::issue(const Info& i, WarpTime& w, Quarter& quarter, double start,
+                                                  int loaded) {
   if (start - w.clock > w.stall) {
     w.stall = start - w.clock;
     w.stall_line = loaded;
   }
   start = std::max(start, quarter.issue.take(start, 1) - 1);
-  ++issued_;
   ++issued_by_source_[static_cast<size_t>(i.source)];
   w.clock += 1;
   w.pending = std::max(w.pending, start);
@@ -47,7 +49,7 @@ double Clock::issue(const Info& i, WarpTime& w, Quarter& quarter, double start, 
 }
 
 // Returns when it begins.
-double Clock::compute(const Info& i, WarpTime& w, Multiprocessor& sm) {
+[[gnu::always_inline]] inline double Clock::compute(const Info& i, WarpTime& w, Multiprocessor& sm) {
   Quarter& quarter = sm.quarters[w.quarter];
   int loaded = 0;
   double start = needs(i, w, loaded);
@@ -71,11 +73,10 @@ double Clock::compute(const Info& i, WarpTime& w, Multiprocessor& sm) {
 bool Clock::costs_time(int function, uint32_t pc, uint32_t lanes) {
   const Info& i = infos_[static_cast<size_t>(function)][pc];
   WarpTime& w = *warp_;
-  Multiprocessor& sm = sm_of(*at_, w.rank);
   turn_line_ = i.line;
   if (!i.has_row) lacks_row(function, pc);
-  if (i.kind == OpKind::arithmetic) return compute(i, w, sm) - turn_begin_ < kAhead && i.goes_on;
-  return act(i, w, sm, lanes);
+  if (i.kind == OpKind::arithmetic) return compute(i, w, *sm_) - turn_begin_ < kAhead && i.goes_on;
+  return act(i, w, *sm_, lanes);
 }
 
 // Of what does more than compute. Returns whether the turn may go on.

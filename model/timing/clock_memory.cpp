@@ -134,23 +134,26 @@ struct Clock::Sectors {
   std::array<Line, 32 * 17> lines;
   size_t count = 0;  // of lines
   uint32_t all = 0;  // sectors
-  bool together = false;
   const run::Reach& reach;
 
   explicit Sectors(const run::Reach& r) : reach(r) {
     if (r.form != Form::each) {
       add_from(r.first, r.first + (r.form == Form::row ? machine::kLanes : 1) * r.bytes);
     } else {
+      bool ascend = true;
       for (uint32_t lanes = r.lanes; lanes != 0; lanes &= lanes - 1) {
         const uint64_t from = r.addresses[static_cast<size_t>(std::countr_zero(lanes))];
+        ascend = ascend && (count == 0 || from / kLine >= lines[count - 1].line);
         add_from(from, from + r.bytes);
       }
-      const auto end = lines.begin() + static_cast<std::ptrdiff_t>(count);
-      const auto before = [](const Line& a, const Line& b) { return a.line < b.line; };
-      if (!std::is_sorted(lines.begin(), end, before)) std::sort(lines.begin(), end, before);
-      join();
+      if (!ascend) {
+        std::sort(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(count),
+                  [](const Line& a, const Line& b) { return a.line < b.line; });
+        join();
+      }
     }
-    for (size_t i = 0; i < count; ++i) all += static_cast<uint32_t>(std::popcount(lines[i].sectors));
+    constexpr std::array<uint8_t, 1 << kSectors> kBits{0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
+    for (size_t i = 0; i < count; ++i) all += kBits[lines[i].sectors];
   }
   // A sector may begin before the region in which the bytes lie that are reached in it.
   uint64_t first_byte(uint64_t sector) const {
@@ -169,10 +172,12 @@ struct Clock::Sectors {
 
  private:
   void add_from(uint64_t from, uint64_t to) {
-    for (uint64_t s = from / kSector; s * kSector < to && count < lines.size(); ++s) {
-      const uint64_t line = s / kSectors;
+    for (uint64_t line = from / kLine; line * kLine < to && count < lines.size(); ++line) {
+      const uint64_t begin = line * kLine;
+      const uint64_t first = from > begin ? (from - begin) / kSector : 0;
+      const uint64_t last = std::min((to - 1 - begin) / kSector, kSectors - 1);
       if (count == 0 || lines[count - 1].line != line) lines[count++] = {line, 0};
-      lines[count - 1].sectors |= 1u << s % kSectors;
+      lines[count - 1].sectors |= (2u << last) - (1u << first);
     }
   }
   // Lines that stand there several times.
@@ -220,7 +225,7 @@ double Clock::global(const run::Reach& r, const Info& i, Multiprocessor& sm, dou
 }
 
 void Clock::memory(const Info& i, WarpTime& w, double start) {
-  Multiprocessor& sm = sm_of(*at_, w.rank);
+  Multiprocessor& sm = *sm_;
   const bool loads = i.results != 0;
   double done = start;
   bool slow = false;
@@ -253,6 +258,7 @@ void Clock::memory(const Info& i, WarpTime& w, double start) {
     return;
   }
   for (const uint32_t d : results(i)) w.rows[d] = {done, slow ? i.line : 0};
+  w.given = std::max(w.given, done);
 }
 
 }  // namespace bitwell::timing

@@ -30,12 +30,14 @@ struct Clock::Info {
   double seen = 0;       // of what orders: until others see it
   uint32_t first = 0;    // of its operands: sources, then results
   uint32_t sources = 0, results = 0;
-  int line = 0;  // of the PTX
+  uint32_t first_late = 0, late = 0;  // those of its sources that may be, elsewhere among all operands
+  int line = 0;                       // of the PTX
 };
 
 // Operations from one on, up to `to`, that only compute, as one.
 struct Clock::Block {
-  using Work = std::array<double, kPipes>;  // cycles of each pipe of a quarter
+  // Cycles of each pipe of a quarter that has any, by the block's pipes.
+  using Work = std::array<double, kPipes>;
   // A row that was there before: when it is first needed, and when what comes of it has begun, both from the
   // block's begin on; how much that is.
   struct In {
@@ -58,11 +60,15 @@ struct Clock::Block {
   bool plain = false;  // else one operation after the other
   bool lacks_rows = false;
   int line = 0;
-  double length = 0;  // until the last has begun
+  double length = 0;   // until the last has begun
+  double made = 0;     // until the last row is there, alone
+  uint32_t pipes = 0;  // that it needs
+  std::array<uint8_t, kPipes> pipe{};
   Work work{}, last{};
   std::vector<In> ins;
   std::vector<Out> outs;
   std::vector<Name> names;
+  uint64_t times = 0;  // that it was executed
   std::array<uint32_t, kSources.size()> by_source{};
 };
 
@@ -118,6 +124,7 @@ struct Clock::WarpTime {
   double clock = 0;    // when it can issue next
   double pending = 0;  // when the last of what it has issued began
   double ordered = 0;  // when the last of what goes in the order of the program has been issued
+  double given = 0;    // no register comes later than then
   double stall = 0;    // the longest of this turn, and the load that it waited for
   int stall_line = 0;
   int32_t link = Path::kNone;

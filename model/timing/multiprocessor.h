@@ -23,8 +23,7 @@ class L1 {
     size_t at = 0;
     while (at < kWays && ways[at] >> kSectors != line + 1) ++at;
     const uint64_t had = at < kWays ? ways[at] & kAllSectors : 0;
-    std::copy_backward(ways.begin(), ways.begin() + std::min(at, kWays - 1),
-                       ways.begin() + std::min(at, kWays - 1) + 1);
+    for (size_t k = std::min(at, kWays - 1); k > 0; --k) ways[k] = ways[k - 1];
     ways.front() = (line + 1) << kSectors | had | sectors;
     return sectors & ~static_cast<uint32_t>(had);
   }

@@ -26,14 +26,19 @@ class Server {
         slots_(make_slots(bits_)) {}
 
   // When `amount` that is asked for at that time has been served.
-  double take(double at, double amount) {
+  [[gnu::always_inline]] double take(double at, double amount) {
     served_ += amount;
     auto index = static_cast<uint64_t>(static_cast<int64_t>(std::max(0.0, at) * inverse_));
     if (index >= full_from_ && index < full_to_) index = full_to_;
     Slot& slot = slots_[index & mask_];
-    if (slot.round == static_cast<uint16_t>(index >> bits_) &&
-        amount < capacity_ - static_cast<double>(slot.used)) [[likely]] {
-      slot.used += static_cast<float>(amount);
+    const auto round = static_cast<uint16_t>(index >> bits_);
+    if (slot.round == round) {
+      if (amount < capacity_ - static_cast<double>(slot.used)) [[likely]] {
+        slot.used += static_cast<float>(amount);
+        return std::max(end(index, slot), at + amount * cycles_);
+      }
+    } else if (amount < capacity_ && may_go(index, slot)) [[likely]] {
+      slot = {round, 0, static_cast<float>(amount)};
       return std::max(end(index, slot), at + amount * cycles_);
     }
     return take_slowly(index, at, amount);
@@ -67,18 +72,28 @@ class Server {
       slot.used += static_cast<float>(amount);
       return std::max(end(index, slot), at + amount * cycles_);
     }
-    return std::max(take_several(index, at, amount), at + amount * cycles_);
+    return amount > 0 ? std::max(take_several(index, amount), at + amount * cycles_) : at;
   }
   Slot& slot(uint64_t index) {
+    Slot& out = slots_[index & mask_];
+    const auto round = static_cast<uint16_t>(index >> bits_);
+    if (out.round == round) return out;
+    if (!may_go(index, out)) return slot_with_room(index);
+    out = {round, 0, 0};
+    return out;
+  }
+  // Whether what is there, and is not of that interval, need not be kept.
+  bool may_go(uint64_t index, const Slot& at) const {
+    return bits_ == kMostBits || at.used <= 0 || is_past(index, at);
+  }
+  [[gnu::noinline]] Slot& slot_with_room(uint64_t index) {
     Slot* out = &slots_[index & mask_];
-    if (out->round != static_cast<uint16_t>(index >> bits_)) {
-      while (bits_ != kMostBits && out->used > 0 && !is_past(index, *out) && lies_ahead(index, *out)) {
-        make_room();
-        out = &slots_[index & mask_];
-        if (out->round == static_cast<uint16_t>(index >> bits_)) return *out;
-      }
-      *out = {static_cast<uint16_t>(index >> bits_), 0, 0};
+    while (!may_go(index, *out) && lies_ahead(index, *out)) {
+      make_room();
+      out = &slots_[index & mask_];
+      if (out->round == static_cast<uint16_t>(index >> bits_)) return *out;
     }
+    *out = {static_cast<uint16_t>(index >> bits_), 0, 0};
     return *out;
   }
   // Whether what is there, and is not of that interval, is known to be past without asking for the time.
@@ -128,22 +143,27 @@ class Server {
     return to;
   }
   double end(uint64_t index, const Slot& s) const {
-    return static_cast<double>(index) * interval_ + static_cast<double>(s.used) * cycles_;
+    return static_cast<double>(static_cast<int64_t>(index)) * interval_ +
+           static_cast<double>(s.used) * cycles_;
   }
   // What one interval has not got, the next ones have.
-  [[gnu::noinline]] double take_several(uint64_t index, double at, double amount) {
-    double out = at;
-    for (double left = amount; left > 0; ++index) {
-      index = not_full(index);
-      Slot& slot = this->slot(index);
-      const double free = capacity_ - static_cast<double>(slot.used);
-      const double now = std::min(free, left);
-      left -= now;
-      slot.used = now == free ? static_cast<float>(capacity_) : slot.used + static_cast<float>(now);
-      out = end(index, slot);
-      if (now == free) fill(index);
+  double take_several(uint64_t index, double amount) {
+    for (double left = amount;; ++index) {
+      Slot* slot = &this->slot(index);
+      if (static_cast<double>(slot->used) >= capacity_) {
+        index = not_full(index);
+        slot = &this->slot(index);
+      }
+      const double free = capacity_ - static_cast<double>(slot->used);
+      if (left < free) {
+        slot->used += static_cast<float>(left);
+        return end(index, *slot);
+      }
+      left -= free;
+      slot->used = static_cast<float>(capacity_);
+      fill(index);
+      if (left <= 0) return end(index, *slot);
     }
-    return out;
   }
   // The last run of intervals that have nothing left.
   void fill(uint64_t index) {
