@@ -17,6 +17,19 @@ extern "C" __global__ void saxpy_loop(float a, const float* x, float* y, int n) 
   for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = a * x[i] + y[i];
 }
 
+// Hardly anything but arithmetic, of floats and of integers.
+extern "C" __global__ void arithmetic(float* out, int rounds) {
+  float v = threadIdx.x, w = blockIdx.x;
+  uint32_t h = threadIdx.x;
+#pragma unroll 1
+  for (int i = 0; i < rounds; ++i) {
+    v = v * 0.999f + w;
+    w = w * 0.5f + 1.0f;
+    h = (h ^ h << 5) * 1664525u + 1013904223u;
+  }
+  out[blockIdx.x * blockDim.x + threadIdx.x] = v + w + h;
+}
+
 template <class Combine>
 __device__ float of_warp(float v, Combine combine) {
   for (int d = kWarp / 2; d != 0; d /= 2) v = combine(v, __shfl_xor_sync(kAll, v, d));

@@ -153,6 +153,7 @@ def subjects(ptx, scale=1):
                                                          f32_buffer("y", n * scale)] + s32(n * scale))
     loop = simple(ptx, "saxpy_loop", 128 * scale, 128, [{"type": "f32", "value": 1.5}, f32_buffer("x", 65536),
                                                         f32_buffer("y", 65536)] + s32(65536))
+    arithmetic = simple(ptx, "arithmetic", 264 * scale, 128, [{"buffer": "out", "unwritten": 264 * scale * 512}] + s32(2000))
     reduction = simple(ptx, "reduction", 256 * scale, 256, [
         f32_buffer("x", 256 * scale * 256 * 64), {"buffer": "sums", "unwritten": 1024 * scale}] + s32(64))
     scan = simple(ptx, "scan", 2048 * scale, 256, [bits("x", 2048 * scale * 2048), {"buffer": "y", "unwritten": 2048 * scale * 2048}],
@@ -167,6 +168,7 @@ def subjects(ptx, scale=1):
     return [
         Subject("saxpy", saxpy),
         Subject("saxpy loop", loop),
+        Subject("arithmetic", arithmetic),
         Subject("reduction", reduction),
         Subject("scan", scan),
         Subject("softmax", softmax),
