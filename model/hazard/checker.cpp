@@ -72,41 +72,73 @@ uint32_t unchanged_by_all(const machine::Access& a) {
 // Whether all lanes know the same of others, and have waited for the same operations of their own.
 bool alike(const Warp& w) {
   const Lane& first = w.lanes[0];
-  return std::all_of(w.lanes.begin() + 1, w.lanes.end(),
-                     [&](const Lane& l) { return l.known == first.known && l.ended == first.ended; });
+  const bool issued = std::any_of(w.streams.begin(), w.streams.end(), [](UnitId unit) { return unit != 0; });
+  return std::all_of(w.lanes.begin() + 1, w.lanes.end(), [&](const Lane& l) {
+    return l.known == first.known && (!issued || l.ended == first.ended);
+  });
 }
 
-// Whether all lanes reach bytes side by side, the first lane's first.
-bool in_row(const machine::Access& a) {
-  if (a.lanes != ~0u || a.met != 0 || !std::has_single_bit(a.bytes) || a.addresses[0] % a.bytes != 0)
-    return false;
-  uint64_t other = 0;
-  for (uint32_t i = 0; i < machine::kLanes; ++i) other |= a.addresses[i] ^ (a.addresses[0] + i * a.bytes);
-  return other == 0;
+// Lanes that come to the address of a neighbour.
+uint32_t beside_alike(const machine::Access& a) {
+  uint32_t out = 0;
+  for (uint32_t i = 0; i + 1 < machine::kLanes; ++i)
+    out |= static_cast<uint32_t>(a.addresses[i] == a.addresses[i + 1]) << i;
+  out &= a.lanes & a.lanes >> 1;
+  return out | out << 1;
+}
+
+// Of those lanes the first and others that follow it at the same distance, each where the one before it ends,
+// up to `end`.
+struct Run {
+  uint32_t lanes = 0;  // one bit each
+  uint32_t apart = 1;
+};
+Run run_of(const machine::Access& a, uint32_t lanes, uint32_t first, uint32_t apart, uint64_t end) {
+  const auto follows = [&](uint32_t lane, uint64_t address) {
+    return lane < machine::kLanes && (lanes >> lane & 1) != 0 && a.addresses[lane] == address;
+  };
+  uint64_t next = a.addresses[first] + a.bytes;
+  Run out{1u << first, apart};
+  if (next >= end) return out;
+  if (!follows(first + apart, next)) {
+    uint32_t other = 1;
+    while (other < machine::kLanes && !follows(first + other, next)) other *= 2;
+    if (other >= machine::kLanes) return out;
+    out.apart = other;
+  }
+  for (uint32_t lane = first + out.apart; next < end && follows(lane, next);
+       lane += out.apart, next += a.bytes)
+    out.lanes |= 1u << lane;
+  return out;
 }
 
 }  // namespace
 
-// The lanes of a row that are done with: those of pages where nothing is but what is ordered. Others are
-// looked at one by one.
-uint32_t Checker::row_access(const machine::Access& a, Cluster& c, const Warp& w, const Site& site,
-                             uint32_t record) {
+// The lanes that are done with: those side by side that find nothing but what is ordered, in cells that are
+// alike. Others are looked at one by one.
+uint32_t Checker::row_access(const machine::Access& a, Cluster& c, const RowReach& r) {
   const machine::Proxy proxy = a.order.proxy;
   const bool reads = a.kind == machine::AccessKind::read;
-  if (!(reads || a.kind == machine::AccessKind::write) ||
+  if (!(reads || a.kind == machine::AccessKind::write) || a.met != 0 || !std::has_single_bit(a.bytes) ||
+      a.bytes > ShadowPage::kPageBytes ||
       !(proxy == machine::Proxy::generic || (reads && proxy == machine::Proxy::non_coherent)))
     return 0;
-  Shadow* const shadow = shadow_of(c, ledger_.global, a.addresses[0]);
-  if (shadow == nullptr || shadow != shadow_of(c, ledger_.global, a.addresses[machine::kLanes - 1])) return 0;
-  const bool shared = shadow != &ledger_.global;
-  if (shared ? clusters_.several_ctas() : launches_.overlaps()) return 0;
-  const Known& known = w.lanes[0].known;
-  const bool alike =
-      std::all_of(w.lanes.begin(), w.lanes.end(), [&](const Lane& l) { return l.known == known; });
-  const RowReach r{&w, alike ? known.get() : nullptr, &site, record};
-  return shadow->each_row(a.addresses[0], a.bytes, [&](ShadowPage& page, const CellRow& row) {
-    return conflicts_.reach(r, page, row);
-  });
+  uint32_t done = 0, apart = 1;
+  for (uint32_t lanes = a.lanes & ~beside_alike(a); lanes != 0;) {
+    const auto first = static_cast<uint32_t>(std::countr_zero(lanes));
+    const uint64_t address = a.addresses[first];
+    const Run run =
+        run_of(a, lanes, first, apart, (address / ShadowPage::kPageBytes + 1) * ShadowPage::kPageBytes);
+    lanes &= ~run.lanes;
+    apart = run.apart;
+    Shadow* const shadow = shadow_of(c, ledger_.global, address);
+    if (shadow == nullptr || address % a.bytes != 0) continue;
+    if (shadow != &ledger_.global ? clusters_.several_ctas() : launches_.overlaps()) continue;
+    const auto [page, row] =
+        shadow->row(address, a.bytes, first, static_cast<uint32_t>(std::popcount(run.lanes)), run.apart);
+    if (conflicts_.reach(r, page, row)) done |= run.lanes;
+  }
+  return done;
 }
 
 void Checker::lanes_access(const machine::Access& a, Cluster& c) {
@@ -121,8 +153,9 @@ void Checker::lanes_access(const machine::Access& a, Cluster& c) {
   const uint32_t unchanged = unchanged_by_all(a);
   std::array<Viewer, machine::kLanes> viewers;
   // Lanes that have met stand for each other, all of them.
-  const bool warp_alike = reads && (a.met == 0 || a.met == ~0u) && alike(w);
-  const uint32_t at_once = is_strong || !in_row(a) ? 0 : row_access(a, c, w, site, record);
+  const bool warp_alike = (a.met == 0 || a.met == ~0u) && alike(w);
+  const uint32_t at_once =
+      is_strong ? 0 : row_access(a, c, {&w, w.lanes[0].known.get(), warp_alike, &site, record});
   for (uint32_t lanes = a.lanes & ~at_once; lanes != 0;) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(lanes));
     // What lanes of one instruction write at one place, the manual leaves to one of them.

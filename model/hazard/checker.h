@@ -79,7 +79,7 @@ class Checker {
   static Cost cost_of(const Cluster& c);
   void access(const machine::Access& a, Cluster& c);
   void lanes_access(const machine::Access& a, Cluster& c);
-  uint32_t row_access(const machine::Access& a, Cluster& c, const Warp& w, const Site& site, uint32_t record);
+  uint32_t row_access(const machine::Access& a, Cluster& c, const RowReach& r);
   void synchronised(const machine::Synchronisation& s, Cluster& c);
 
   std::array<uint32_t, 3> grid_, cluster_;

@@ -46,38 +46,78 @@ void Conflicts::reach(const Reach& r, Cell& cell, uint64_t address, uint64_t siz
   remember_write(r, cell, said == Said::equal);
 }
 
-// Whether each lane is behind its own act of that record, or behind that of the same lane of another unit.
-bool Conflicts::behind(const RowReach& r, uint32_t record) const {
-  if (record == kNoAct) return true;
-  const Record& before = ledger_.records[record];
-  if (before.unit == kUnfinished) return false;
-  return before.unit == r.warp->unit ||
-         (r.known != nullptr && r.known->happened.least(before.unit) >= before.time);
+// Whether each lane is behind what that one has done, who is turned as the lane is; nothing where that is so
+// of some lanes, or may be.
+std::optional<bool> Conflicts::behind(const RowReach& r, const Reader& before) const {
+  const Record& record = ledger_.records[before.record];
+  if (record.unit == kUnfinished) return false;
+  const bool own_lane = before.lanes == 1;
+  if (own_lane && record.unit == r.warp->unit) return true;
+  if (!r.alike) return std::nullopt;
+  if (r.known != nullptr) {
+    if (r.known->happened.least(record.unit) >= record.time) return true;
+    if (r.known->happened.most(record.unit) >= record.time) return std::nullopt;
+  }
+  return own_lane || record.unit != r.warp->unit ? std::optional(false) : std::nullopt;
+}
+
+// As the one of cells; nothing where lanes may come to different ends.
+std::optional<Readers> Conflicts::read_too(const RowReach& r, Readers before) {
+  const Readers mine = act(r.record, 0);
+  if (before == kNoAct || before == mine) return mine;
+  bool told = true;
+  const auto covers = [&](const Reader& old) {
+    if (!stands_for(*r.site, ledger_.records.site_of(ledger_.records[old.record]))) return false;
+    const std::optional<bool> over = behind(r, old);
+    told = told && over;
+    return over.value_or(false);
+  };
+  if ((before & kMany) == 0 && covers({record_of(before), 1})) return mine;
+  if (!told || !r.alike) return std::nullopt;
+  const Readers now = ledger_.readers.with(before, {r.record, 1}, covers, true);
+  if (!told || turn_of(now) != 0) return std::nullopt;
+  return now;
+}
+
+// Of those who have read, none is left that a write has to keep.
+bool Conflicts::all_behind(const RowReach& r, Readers before) const {
+  const Record& mine = ledger_.records[r.record];
+  bool all = true;
+  ledger_.readers.each(before, [&](const Reader& reader) {
+    const Record& record = ledger_.records[reader.record];
+    all = all && behind(r, reader).value_or(false) &&
+          !(record.unit == mine.unit && record.time == mine.time) &&
+          ledger_.records.site_of(record).order.proxy == Proxy::generic;
+  });
+  return all;
 }
 
 bool Conflicts::reach(const RowReach& r, ShadowPage& page, const CellRow& row) {
   const std::optional<ShadowPage::Acts> found = page.acts(row);
-  if (!found || !behind(r, found->write) || !behind(r, found->reads)) return false;
+  if (!found) return false;
+  if (found->write != kNoAct && !behind(r, {record_of(found->write), 1}).value_or(false)) return false;
   ShadowPage::Acts now = *found;
-  const auto site_of = [&](uint32_t record) -> const Site& {
-    return ledger_.records.site_of(ledger_.records[record]);
-  };
   if (r.site->kind == AccessKind::read) {
     // A load past the coherent cache needs more than order.
     if (now.write != kNoAct && r.site->order.proxy != Proxy::generic) return false;
-    if (now.reads != kNoAct && now.reads != r.record && !stands_for(*r.site, site_of(now.reads)))
-      return false;
-    now.reads = r.record;
+    const std::optional<Readers> reads = read_too(r, now.reads);
+    if (!reads) return false;
+    now.reads = *reads;
   } else {
     if (once_ && now.write != kNoAct) return false;
-    if (now.reads != kNoAct) {
-      const Record& reads = ledger_.records[now.reads];
+    if ((now.reads & kMany) == 0 && now.reads != kNoAct) {
+      const Record& reads = ledger_.records[record_of(now.reads)];
       const Record& mine = ledger_.records[r.record];
-      if (site_of(now.reads).order.proxy != Proxy::generic) return false;
+      if (!behind(r, {record_of(now.reads), 1}).value_or(false) ||
+          ledger_.records.site_of(reads).order.proxy != Proxy::generic)
+        return false;
       // As own_since has it.
       if (reads.unit != mine.unit || reads.time != mine.time) now.reads = kNoAct;
+    } else if (now.reads != kNoAct) {
+      if (!all_behind(r, now.reads)) return false;
+      now.reads = kNoAct;
     }
-    now.write = r.record;
+    now.write = act(r.record, 0);
   }
   page.set(row, *found, now);
   return true;

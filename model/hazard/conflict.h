@@ -34,10 +34,11 @@ struct Reach {
   mutable uint32_t passed_record = 0;  // likewise of all lanes, of operations
 };
 
-// All lanes of a warp reach memory side by side, weakly and as threads, and leave `record` of that site.
+// Lanes of a warp reach memory side by side, weakly and as threads, and leave `record` of that site.
 struct RowReach {
   const Warp* warp;
-  const Knowledge* known;  // what all lanes know of others, or nullptr
+  const Knowledge* known;  // what all lanes of the warp know of others
+  bool alike;              // all do know the same, and have waited for the same operations
   const Site* site;
   uint32_t record;
 };
@@ -65,8 +66,8 @@ class Conflicts {
 
   // Whoever reaches the cell is held against what it holds, and stands in it from now on.
   void reach(const Reach& r, Cell& cell, uint64_t address, uint64_t size);
-  // The same of all lanes of a row, if each cell has nobody but the lane that reaches it, or its fellow in
-  // another warp that this one knows of; else false, and nothing is done.
+  // The same of all lanes of a row, if each cell has the same but for the lane: those of it, or of other
+  // warps, of whom this one knows. Else false, and nothing is done.
   bool reach(const RowReach& r, ShadowPage& page, const CellRow& row);
   // There was a load past the coherent cache.
   void past_cache() { non_coherent_ = true; }
@@ -89,7 +90,9 @@ class Conflicts {
   Readers not_stood_for(const Site& write, Readers before);
   Readers own_since(const Reach& r, Readers reads);
   bool behind(const Reach& r, Act before);
-  bool behind(const RowReach& r, uint32_t record) const;
+  std::optional<bool> behind(const RowReach& r, const Reader& before) const;
+  std::optional<Readers> read_too(const RowReach& r, Readers before);
+  bool all_behind(const RowReach& r, Readers before) const;
   void written_again(const Reach& r, Act before, uint64_t address, uint64_t size);
   Said conflict(const Reach& r, Act before, uint64_t address, uint64_t size);
   std::optional<Judged> judge(const Reach& r, const Viewer& v, const Record& before, uint32_t lane) const;

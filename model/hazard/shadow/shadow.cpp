@@ -35,44 +35,43 @@ uint16_t ShadowPage::place_of(uint32_t name) {
   return count_++;
 }
 
-std::optional<uint32_t> ShadowPage::act(const std::unique_ptr<Code[]>& codes, const CellRow& row) const {
+std::optional<uint32_t> ShadowPage::name(const std::unique_ptr<Code[]>& codes, const CellRow& row) const {
   if (codes == nullptr) return kNoAct;
   const Code* const of = codes.get() + row.first;
   const uint32_t cells = row.lanes * row.each;
   const Code first = of[0];
-  if (first != 0 && ((first & 31) != row.lane || (names_[(first >> 5) - 1] & kMany) != 0))
-    return std::nullopt;
+  if (first != 0 && first % machine::kLanes != row.lane) return std::nullopt;
   uint32_t other = 0;
   if (first == 0) {
     for (uint32_t i = 0; i < cells; ++i) other |= of[i];
   } else {
     const int shift = std::countr_zero(row.each);
-    for (uint32_t i = 0; i < cells; ++i) other |= static_cast<uint32_t>(of[i] ^ (first + (i >> shift)));
+    for (uint32_t i = 0; i < cells; ++i)
+      other |= static_cast<uint32_t>(of[i] ^ (first + row.apart * (i >> shift)));
   }
   if (other != 0) return std::nullopt;
-  return first == 0 ? kNoAct : record_of(names_[(first >> 5) - 1]);
+  return first == 0 ? kNoAct : names_[(first >> 5) - 1];
 }
 
 std::optional<ShadowPage::Acts> ShadowPage::acts(const CellRow& row) const {
-  const std::optional<uint32_t> write = act(writes_, row), before = act(writes_before_, row),
-                                reads = act(reads_, row);
+  const std::optional<uint32_t> write = name(writes_, row), before = name(writes_before_, row),
+                                reads = name(reads_, row);
   if (!write || before != kNoAct || !reads) return std::nullopt;
   return Acts{*write, *reads};
 }
 
-void ShadowPage::put(std::unique_ptr<Code[]>& codes, const CellRow& row, uint32_t record) {
+void ShadowPage::put(std::unique_ptr<Code[]>& codes, const CellRow& row, uint32_t name) {
   if (codes == nullptr) codes = std::make_unique<Code[]>(kPageBytes >> shift_);
   const uint32_t cells = row.lanes * row.each;
-  if (record == kNoAct) {
+  if (name == kNoAct) {
     std::fill_n(codes.get() + row.first, cells, Code{0});
     return;
   }
-  const uint32_t name = hazard::act(record, 0);
   if (recent_ >= count_ || names_[recent_] != name) recent_ = place_of(name);
   const uint32_t first = static_cast<uint32_t>(recent_ + 1) << 5 | row.lane;
   const int shift = std::countr_zero(row.each);
   Code* const of = codes.get() + row.first;
-  for (uint32_t i = 0; i < cells; ++i) of[i] = static_cast<Code>(first + (i >> shift));
+  for (uint32_t i = 0; i < cells; ++i) of[i] = static_cast<Code>(first + row.apart * (i >> shift));
 }
 
 void ShadowPage::tidy() {

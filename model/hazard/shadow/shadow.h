@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "model/hazard/shadow/readers.h"
@@ -22,10 +23,11 @@ struct Cell {
   Readers reads = kNoAct;  // since the last write that stands for them
 };
 
-// Cells side by side that lanes side by side have, each `each` of them, a power of two.
+// Cells side by side that `lanes` lanes have, each `each` of them, a power of two: the first has `lane`, the
+// next ones a lane that is `apart` further each.
 struct CellRow {
   uint64_t first = 0;
-  uint32_t lane = 0, lanes = 0;
+  uint32_t lane = 0, lanes = 0, apart = 1;
   uint32_t each = 1;
 };
 
@@ -49,10 +51,11 @@ class ShadowPage {
     if (to.writes_before != from.writes_before) put(writes_before_, i, to.writes_before);
     if (to.reads != from.reads) put(reads_, i, to.reads);
   }
-  // The same of all cells of a row at once, where of each cell the lane that has it in the row is named, with
-  // one record; kNoAct: nobody is.
+  // The same of all cells of a row at once, where all have the same, turned by the lane that has the cell in
+  // the row: an act or a set, unturned, or kNoAct.
   struct Acts {
-    uint32_t write, reads;  // records
+    Act write;
+    Readers reads;
   };
   // What they have; nothing where it is something else, or anything stands before the last write.
   std::optional<Acts> acts(const CellRow& row) const;
@@ -91,8 +94,8 @@ class ShadowPage {
     if (recent_ >= count_ || names_[recent_] != name) recent_ = place_of(name);
     codes[i] = static_cast<Code>((recent_ + 1) << 5 | turn_of(value));
   }
-  std::optional<uint32_t> act(const std::unique_ptr<Code[]>& codes, const CellRow& row) const;
-  void put(std::unique_ptr<Code[]>& codes, const CellRow& row, uint32_t record);
+  std::optional<uint32_t> name(const std::unique_ptr<Code[]>& codes, const CellRow& row) const;
+  void put(std::unique_ptr<Code[]>& codes, const CellRow& row, uint32_t name);
   // Where it stands in the list, from now on if it did not.
   uint16_t place_of(uint32_t name);
   // Takes out of the list what no cell has.
@@ -126,23 +129,15 @@ class Shadow {
       address += last - first;
     }
   }
-  // 32 lanes side by side reach `bytes` each, a power of two, from the address on: calls visit(page, row of
-  // its cells) for each page. Returns the lanes for which that said yes.
-  template <class Visit>
-  uint32_t each_row(uint64_t address, uint64_t bytes, Visit visit) {
-    uint32_t done = 0;
-    for (uint32_t lane = 0; lane < machine::kLanes;) {
-      const uint64_t first = (address + lane * bytes) % kPageBytes;
-      const auto lanes =
-          static_cast<uint32_t>(std::min<uint64_t>(machine::kLanes - lane, (kPageBytes - first) / bytes));
-      ShadowPage& page = page_of((address + lane * bytes) / kPageBytes);
-      if (bytes >> page.shift() == 0) page.refine(std::countr_zero(bytes));
-      if (visit(page,
-                CellRow{first >> page.shift(), lane, lanes, static_cast<uint32_t>(bytes >> page.shift())}))
-        done |= (lanes == machine::kLanes ? ~0u : (1u << lanes) - 1) << lane;
-      lane += lanes;
-    }
-    return done;
+  // Lanes reach `bytes` each, a power of two, side by side within a page from the address on: the page, and
+  // the row of its cells.
+  std::pair<ShadowPage&, CellRow> row(uint64_t address, uint64_t bytes, uint32_t lane, uint32_t lanes,
+                                      uint32_t apart) {
+    ShadowPage& page = page_of(address / kPageBytes);
+    if (bytes >> page.shift() == 0) page.refine(std::countr_zero(bytes));
+    return {page,
+            {address % kPageBytes >> page.shift(), lane, lanes, apart,
+             static_cast<uint32_t>(bytes >> page.shift())}};
   }
   // The same of cells that exist, unchanged.
   template <class Visit>

@@ -181,6 +181,15 @@ TEST(Conflicts, AReaderBesideEqualStoresIsARace) {
   by_many.write(10, a, place);
   by_many.stores_again(10, b, place);
   EXPECT_EQ(by_many.kinds(), (Lines{"warp-race 9 10", "equal-stores 10 10", "race 9 10"}));
+  Trace beside_another;  // and where another warp's read before stands beside its own, of each lane its own
+                         // place
+  const Who all_of_a{{0, 0, 0}, 0, kAll}, all_of_b{{0, 0, 0}, 1, kAll}, third{{0, 0, 0}, 2, 1};
+  beside_another.access(8, all_of_b, AccessKind::read, place, {}, 4, 4);
+  beside_another.bar(7, {all_of_a, all_of_b}, 1, 64);
+  beside_another.access(9, all_of_a, AccessKind::read, place, kRelaxed, 4, 4);
+  beside_another.access(10, all_of_a, AccessKind::write, place, {}, 4, 4);
+  beside_another.stores_again(10, third, place);
+  EXPECT_EQ(beside_another.kinds(), (Lines{"equal-stores 10 10", "race 9 10"}));
   Trace between;
   between.write(10, a, place);
   between.read(11, a, place);

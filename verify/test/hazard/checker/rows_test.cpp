@@ -1,7 +1,8 @@
-// What a warp reaches side by side is looked at a row at a time where it can be: nothing else is found then
-// than of its lanes one by one.
+// What lanes of a warp reach side by side is looked at a row at a time where it can be: nothing else is found
+// then than of the lanes one by one.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 
 #include "trace.h"
@@ -9,34 +10,23 @@
 namespace bitwell::hazard {
 namespace {
 
-// The same run told twice: rows whole, and lane by lane.
+// The same run told twice: lanes together, and one by one, as lanes that have met for themselves alone, which
+// no row takes.
 class Twice {
  public:
   Twice(uint64_t seed, bool once)
       : random_(seed), rows_({2, 1, 1}, {1, 1, 1}, once), lanes_({2, 1, 1}, {1, 1, 1}, once) {}
 
-  void step(int line) {
+  void step() {
     const Triple cta{draw(2), 0, 0};
-    if (draw(4) == 0) {
-      for (Trace* t : {&rows_, &lanes_}) t->bar(line, {{cta, 0, kAll}, {cta, 1, kAll}, {cta, 2, kAll}});
-      return;
+    const int line = 1 + static_cast<int>(draw(9));
+    switch (draw(12)) {
+      case 0:
+      case 1: return each([&](Trace& t) { t.bar(100, {{cta, 0, kAll}, {cta, 1, kAll}, {cta, 2, kAll}}); });
+      case 2: return flag(cta);
+      case 3: return copy(cta);
+      default: return access(cta, line);
     }
-    const Who who{cta, static_cast<int>(draw(3)), kAll};
-    const bool global_memory = draw(2) == 0;
-    const AccessKind kind = draw(2) == 0 ? AccessKind::read : AccessKind::write;
-    const uint64_t bytes = uint64_t{1} << (draw(3) == 0 ? draw(5) : 2);
-    const uint64_t offset = 96 * draw(4) + bytes * (draw(3) == 0 ? draw(3) : 0);
-    const uint64_t address = (global_memory ? global(offset) : shared(0, offset)) / bytes * bytes;
-    Order order{};
-    if (draw(8) == 0) order = {Semantics::relaxed, draw(2) == 0 ? Scope::cta : Scope::gpu};
-    if (global_memory && kind == AccessKind::read && draw(8) == 0)
-      order = {Semantics::weak, Scope::cta, Proxy::non_coherent};
-    const uint64_t apart = draw(8) == 0 ? 2 * bytes : bytes;
-    rows_.access(line, who, kind, address, order, bytes, apart);
-    if (order.semantics != Semantics::weak)
-      return lanes_.access(line, who, kind, address, order, bytes, apart);
-    for (uint32_t lane = 0; lane < machine::kLanes; ++lane)
-      lanes_.access(line, {cta, who.warp, 1u << lane}, kind, address, order, bytes, apart);
   }
   // How often something is found is counted by accesses.
   static Lines without_counts(Lines all) {
@@ -48,17 +38,87 @@ class Twice {
 
  private:
   uint32_t draw(uint32_t below) { return static_cast<uint32_t>(random_() % below); }
+  template <class Tell>
+  void each(Tell tell) {
+    for (Trace* t : {&rows_, &lanes_}) tell(*t);
+  }
+  // What one lane of a warp knows, the others do not.
+  void flag(const Triple& cta) {
+    const Who who{cta, static_cast<int>(draw(3)), 1u << draw(4)};
+    const bool writes = draw(2) == 0;
+    each([&](Trace& t) {
+      if (writes)
+        t.write(101, who, shared(0, 8192), {Semantics::release, Scope::cta});
+      else
+        t.read(102, who, shared(0, 8192), {Semantics::acquire, Scope::cta});
+    });
+  }
+  // Copies of all lanes, for which some wait.
+  void copy(const Triple& cta) {
+    const Who who{cta, static_cast<int>(draw(3)), kAll},
+        waits{cta, who.warp, draw(2) == 0 ? kAll : 1u << draw(3)};
+    const uint64_t number = ++copies_, from = 4 * draw(32), together = 1 + draw(2);
+    each([&](Trace& t) {
+      t.issues(103, who, number, machine::Ending::copy_group);
+      for (int lane = 0; lane < 32; ++lane)
+        t.operation(103, who, number, AccessKind::read,
+                    shared(0, from + 4 * (static_cast<uint64_t>(lane) / together)), 4, Proxy::generic, lane);
+      t.meets(104, who, Sync::copies_committed);
+      t.meets(105, waits, Sync::copies_waited, 0);
+    });
+  }
+  void access(const Triple& cta, int line) {
+    const int warp = static_cast<int>(draw(3));
+    const uint32_t lanes = draw(4) == 0 ? static_cast<uint32_t>(random_()) | 1 : kAll;
+    const bool global_memory = draw(2) == 0;
+    const AccessKind kind = draw(3) != 0 ? AccessKind::read : AccessKind::write;
+    const uint64_t bytes = uint64_t{1} << (draw(3) == 0 ? draw(5) : 2);
+    const uint64_t offset = 96 * draw(4) + bytes * (draw(3) == 0 ? draw(3) : 0);
+    const uint64_t address = (global_memory ? global(offset) : shared(0, offset)) / bytes * bytes;
+    Order order{};
+    if (draw(8) == 0) order = {Semantics::relaxed, draw(2) == 0 ? Scope::cta : Scope::gpu};
+    if (global_memory && kind == AccessKind::read && draw(8) == 0)
+      order = {Semantics::weak, Scope::cta, Proxy::non_coherent};
+    uint32_t arrangement = draw(9);
+    if (kind == AccessKind::write && arrangement == 4) arrangement = 7;  // of such an instruction one stores
+    std::array<uint64_t, machine::kLanes> addresses{};
+    for (uint32_t i = 0; i < machine::kLanes; ++i) addresses[i] = address + bytes * place(arrangement, i);
+    const bool unchanged = kind == AccessKind::write && draw(3) == 0;
+    const auto tell = [&](Trace& t, uint32_t those, uint32_t met) {
+      machine::Access a{kind, order, cta, warp, those, 0, ++time_, line, addresses, bytes};
+      a.met = met;
+      a.unchanged = unchanged ? those : 0;
+      t.tell({cta, warp, those}, a);
+    };
+    tell(rows_, lanes, 0);
+    if (order.semantics != Semantics::weak) return tell(lanes_, lanes, 0);
+    for (uint32_t i = 0; i < machine::kLanes; ++i)
+      if ((lanes >> i & 1) != 0) tell(lanes_, 1u << i, 1u << i);
+  }
+  static uint64_t place(uint32_t arrangement, uint32_t lane) {
+    switch (arrangement) {
+      case 0: return 2 * lane;
+      case 1: return lane % 4 * 8 + lane / 4;     // side by side with the fourth behind it
+      case 2: return lane / 4 * 16 + lane % 4;    // four of them
+      case 3: return machine::kLanes - 1 - lane;  // with the one before it
+      case 4: return lane % 16;                   // two come to each place, but no neighbours
+      case 5: return 7 * lane % machine::kLanes;
+      case 6: return lane % 2 == 0 ? lane / 2 : 64 + lane;
+      default: return lane;
+    }
+  }
 
   std::mt19937_64 random_;
   Trace rows_, lanes_;
+  uint64_t copies_ = 0, time_ = 0;
 };
 
 TEST(Rows, AreWhatTheirLanesAreOneByOne) {
   size_t found = 0, quiet = 0;
-  for (uint64_t seed = 0; seed < 600; ++seed) {
+  for (uint64_t seed = 0; seed < 1500; ++seed) {
     Twice run(seed, seed % 8 == 7);
-    const int steps = 2 + static_cast<int>(seed % 24);
-    for (int line = 1; line <= steps; ++line) run.step(line);
+    const uint64_t steps = 2 + seed % 24;
+    for (uint64_t i = 0; i < steps; ++i) run.step();
     ASSERT_EQ(run.of_rows(), run.of_lanes()) << "seed " << seed;
     found += run.of_lanes().size();
     quiet += run.of_lanes().empty() ? 1 : 0;
