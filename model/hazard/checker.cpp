@@ -16,8 +16,7 @@ machine::Observer Checker::observer() {
   out.tell = [this](const machine::Event& event) {
     conflicts_.next_event();
     if (const auto* a = std::get_if<machine::Access>(&event.what)) {
-      ledger_.findings.next_access();
-      access(*a, clusters_.of(event.first_cta));
+      told(*a, clusters_.of(event.first_cta));
     } else if (const auto* s = std::get_if<Synchronisation>(&event.what)) {
       synchronised(*s, clusters_.of(event.first_cta));
     } else if (const auto* r = std::get_if<machine::Reached>(&event.what)) {
@@ -27,7 +26,21 @@ machine::Observer Checker::observer() {
   out.accesses = true;
   out.lines = warpgroups_.registers()->lines();
   out.steps = false;
+  out.pieces = true;
   return out;
+}
+
+void Checker::told(const machine::Access& a, Cluster& c) {
+  if (a.operation == 0 || a.addresses.size() == 1 || !addresses_ || !addresses_->follows(a)) {
+    ledger_.findings.next_access();
+    return access(a, c);
+  }
+  machine::Access piece = a;
+  for (size_t i = 0; i < a.addresses.size(); ++i) {
+    piece.addresses = a.addresses.subspan(i, 1);
+    ledger_.findings.next_access();
+    access(piece, c);
+  }
 }
 
 void Checker::access(const machine::Access& a, Cluster& c) {

@@ -77,6 +77,7 @@ class Checker {
 
  private:
   static Cost cost_of(const Cluster& c);
+  void told(const machine::Access& a, Cluster& c);
   void access(const machine::Access& a, Cluster& c);
   void lanes_access(const machine::Access& a, Cluster& c);
   uint32_t row_access(const machine::Access& a, Cluster& c, const RowReach& r);

@@ -127,11 +127,15 @@ void Operations::access(const machine::Access& a, Cluster& c) {
     }
     if (!reads) r.lanes = std::bit_floor(r.lanes);  // the last of them: what it did, the others have done
     r.record = record_of(op, site, address, reads, shared, r.lanes);
-    if (shared && clusters_.several_ctas()) peer_access(ledger_, a, c, viewers[0], site, address);
   }
-  if (launches_.overlaps() && !shared) launches_.behind(r, address, a.bytes);
-  shadow->each(address, a.bytes,
-               [&](Cell& cell, uint64_t at, uint64_t size) { conflicts_.reach(r, cell, at, size); });
+  for (const uint64_t& piece : a.addresses) {  // of one memory
+    if (&piece != a.addresses.data()) ledger_.findings.next_access();
+    if (group == nullptr && shared && clusters_.several_ctas())
+      peer_access(ledger_, a, c, viewers[0], site, piece);
+    if (launches_.overlaps() && !shared) launches_.behind(r, piece, a.bytes);
+    shadow->each(piece, a.bytes,
+                 [&](Cell& cell, uint64_t at, uint64_t size) { conflicts_.reach(r, cell, at, size); });
+  }
 }
 
 uint32_t Operations::record_of(Operation& op, Site& site, uint64_t address, bool reads, bool shared,

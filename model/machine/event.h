@@ -57,8 +57,8 @@ struct Access {
   uint64_t operation;  // unique in its cluster; of lanes: 0
   uint64_t time;
   int ptx_line;                         // of the instruction
-  std::span<const uint64_t> addresses;  // generic: one for each of 32 lanes, or the operation's one; valid
-                                        // while it is told
+  std::span<const uint64_t> addresses;  // generic: one for each of 32 lanes, or the operation's one (to who
+                                        // wants pieces up to 32, one after the other); valid while it is told
   uint64_t bytes;                       // at each
   bool mbarrier = false;                // of an mbarrier, by an instruction or operation for mbarriers
   int issuer = -1;                      // lane that issued the operation; of lanes: -1
@@ -96,6 +96,7 @@ struct Observer {
   bool accesses = false;     // wants Access and Synchronisation too
   std::vector<int> lines{};  // wants Reached of these PTX lines
   bool steps = true;         // wants Turn, OperationStep and PhaseOver
+  bool pieces = false;       // wants several reads of as many bytes each by one operation as one Access
 };
 
 }  // namespace bitwell::machine

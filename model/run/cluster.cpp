@@ -96,10 +96,28 @@ void Cluster::note_writers() {
 }
 
 void Cluster::tell(const machine::Access& access) const {
-  if (writers_ != nullptr) writers_->note(access);
-  if (grid.options.follow != nullptr) grid.options.follow->told(access, *this);
-  for (const machine::Observer& observer : grid.options.observers)
-    if (observer.accesses) observer.tell({first_, access});
+  const bool several = access.operation != 0 && access.addresses.size() > 1;
+  const auto each = [&](auto visit) {
+    machine::Access one = access;
+    for (size_t i = 0; i < access.addresses.size(); ++i) {
+      one.addresses = access.addresses.subspan(i, 1);
+      visit(one);
+    }
+  };
+  if (writers_ != nullptr || grid.options.follow != nullptr) {
+    const auto note = [&](const machine::Access& a) {
+      if (writers_ != nullptr) writers_->note(a);
+      if (grid.options.follow != nullptr) grid.options.follow->told(a, *this);
+    };
+    several ? each(note) : note(access);
+  }
+  for (const machine::Observer& observer : grid.options.observers) {
+    if (!observer.accesses) continue;
+    if (several && !observer.pieces)
+      each([&](const machine::Access& a) { observer.tell({first_, a}); });
+    else
+      observer.tell({first_, access});
+  }
 }
 
 void Cluster::tell(const machine::Synchronisation& synchronisation) const {

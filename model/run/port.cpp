@@ -28,17 +28,46 @@ bool Port::stands(const machine::Region& at, uint64_t address, uint64_t size, co
          std::memcmp(at.raw_bytes() + offset, bytes, size) == 0;
 }
 
-void Port::tell(AccessKind kind, const machine::Region& at, Pieces16& all) const {
+void Port::tell(AccessKind kind, const machine::Region& at, Pieces16& all, Alike& alike) const {
   const auto begin = all.pieces.begin(), end = begin + static_cast<std::ptrdiff_t>(all.count);
   std::sort(begin, end, [](const Piece& a, const Piece& b) { return a.address < b.address; });
   for (auto first = begin; first != end;) {
     uint64_t stop = first->address + first->size;
     auto next = first + 1;
     for (; next != end && next->address == stop; ++next) stop += next->size;
-    tell(kind, at, first->address, stop - first->address);
+    if (operation_ == nullptr || kind != AccessKind::read) {
+      tell(kind, at, first->address, stop - first->address);
+    } else {
+      if (alike.count == alike.addresses.size() || alike.size != stop - first->address) tell(kind, alike);
+      alike.size = stop - first->address;
+      alike.addresses[alike.count++] = generic_address(cluster_, at, first->address);
+    }
     first = next;
   }
   all.count = 0;
+}
+
+void Port::tell(AccessKind kind, Alike& alike) const {
+  if (alike.count == 0) return;
+  machine::Access access = by_operation(kind, alike.size);
+  access.addresses = {alike.addresses.data(), alike.count};
+  cluster_.tell(access);
+  alike.count = 0;
+}
+
+machine::Access Port::by_operation(AccessKind kind, uint64_t size) const {
+  machine::Access out{kind,
+                      order_,
+                      operation_->place.cta,
+                      operation_->issuer,
+                      0,
+                      operation_->id,
+                      cluster_.time(),
+                      operation_->place.ptx_line,
+                      {},
+                      size};
+  out.issuer = lane_;
+  return out;
 }
 
 void Port::tell_at(AccessKind kind, uint64_t generic, uint64_t size, bool mbarrier, uint32_t rows,

@@ -216,11 +216,13 @@ class Port {
     if (!cluster_.accesses_watched()) [[likely]]
       return;
     Pieces16 all;
+    Alike alike;
     each_piece([&](uint64_t address, uint64_t, uint64_t size) {
-      if (all.count == all.pieces.size()) tell(kind, at, all);
+      if (all.count == all.pieces.size()) tell(kind, at, all, alike);
       all.pieces[all.count++] = {address, size};
     });
-    tell(kind, at, all);
+    tell(kind, at, all, alike);
+    tell(kind, alike);
   }
   struct Piece {
     uint64_t address, size;
@@ -229,10 +231,19 @@ class Port {
     std::array<Piece, 16> pieces;
     size_t count = 0;
   };
-  // Of those that lie side by side as of one access; none are left.
-  void tell(AccessKind kind, const machine::Region& at, Pieces16& pieces) const;
+  // Of as many bytes each, by generic address.
+  struct Alike {
+    std::array<uint64_t, machine::kLanes> addresses;
+    size_t count = 0;
+    uint64_t size = 0;
+  };
+  // Of those that lie side by side as of one access; none are left. What an operation reads may be told of
+  // later, by tell(alike).
+  void tell(AccessKind kind, const machine::Region& at, Pieces16& pieces, Alike& alike) const;
+  void tell(AccessKind kind, Alike& alike) const;
   void tell(AccessKind kind, const machine::Region& at, uint64_t address, uint64_t size,
             bool unchanged = false) const;
+  machine::Access by_operation(AccessKind kind, uint64_t size) const;
   void tell_at(AccessKind kind, uint64_t generic_address, uint64_t size, bool mbarrier = false,
                uint32_t rows = 0, bool unchanged = false, uint32_t before_gap = 0, uint32_t gap = 0) const;
   // Whether that is there already, all of it written.

@@ -61,6 +61,7 @@ machine::Observer Watch::observer(std::vector<int> lines, bool apart) {
     out.tell = [this](const machine::Event& event) { to_.tell(event); };
   out.accesses = true;
   out.steps = false;
+  out.pieces = true;
   return out;
 }
 

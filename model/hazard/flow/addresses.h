@@ -22,6 +22,8 @@ class Addresses {
 
   const std::shared_ptr<const Objects>& objects() const { return objects_; }
 
+  // Whether anything is known of where the address of that read comes from.
+  bool follows(const machine::Access& read) const { return objects_->read_at(read.ptx_line) != nullptr; }
   // Whether it is the act of malloc or free, and not an access.
   bool access(const machine::Access& a, Cluster& c);
 

@@ -53,7 +53,7 @@ class Touched {
       if (a->mbarrier) return;  // has no cells
       Bytes& own = clusters_[event.first_cta];
       if (a->rows != 0) return tensor(*a, own);
-      for (uint32_t lane = 0; lane < (a->operation != 0 ? 1 : machine::kLanes); ++lane)
+      for (uint32_t lane = 0; lane < a->addresses.size(); ++lane)
         if (a->operation != 0 || (a->lanes >> lane & 1) != 0) reach(a->addresses[lane], a->bytes, own);
     } else if (const auto* s = std::get_if<Synchronisation>(&event.what);
                s != nullptr && s->kind == Synchronisation::Kind::cluster_ended) {

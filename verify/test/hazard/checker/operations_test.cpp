@@ -2,6 +2,10 @@
 // makes an mbarrier known, what lanes that know different things come out of a barrier with.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <random>
+#include <vector>
+
 #include "trace.h"
 
 namespace bitwell::hazard {
@@ -26,6 +30,63 @@ TEST(CopiesOfOthers, AreNotKnownByKnowingSomethingElse) {
     t.operation(20, second, 2, AccessKind::write, global(0), 16, Proxy::async, 0);
     EXPECT_EQ(t.kinds(), behind ? Lines{} : Lines{"operation-race 10 20"});
   }
+}
+
+// Reads of one operation that are told at once are those that are told one after the other.
+TEST(CopiesOfOthers, ReadSeveralPiecesAsOneAfterTheOther) {
+  size_t found = 0;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    std::mt19937_64 random(seed);
+    const auto draw = [&](uint64_t below) { return random() % below; };
+    std::array<Trace, 2> both;
+    for (Trace& t : both) t.checker.keep(1000);
+    uint64_t number = 0;
+    for (uint64_t steps = 4 + draw(30); steps != 0; --steps) {
+      const Who who{{}, static_cast<int>(draw(3)), 1};
+      const int line = 1 + static_cast<int>(draw(6));
+      const uint64_t what = draw(6), place = 16 * draw(40), bytes = 16 * (1 + draw(3));
+      std::vector<uint64_t> pieces(1 + draw(32));
+      for (uint64_t& address : pieces) address = shared(0, 16 * draw(40));
+      if (what >= 4) ++number;
+      for (Trace& t : both) {
+        if (what < 2) t.write(line, who, shared(0, place));
+        if (what == 2) t.meets(20, who, Sync::fence, 3, {Semantics::weak, Scope::cta, Proxy::async});
+        if (what == 3) t.bar(21, {{{}, 0, kAll}, {{}, 1, kAll}, {{}, 2, kAll}});
+        if (what < 4) continue;
+        t.issues(10 + line, who, number, machine::Ending::bulk_group);
+        machine::Access a{AccessKind::read,
+                          {Semantics::weak, Scope::cta, Proxy::async},
+                          {},
+                          who.warp,
+                          0,
+                          number,
+                          1,
+                          10 + line,
+                          pieces,
+                          bytes};
+        a.issuer = 0;
+        for (size_t i = 0; i < pieces.size(); ++i) {
+          machine::Access one = a;
+          one.addresses = a.addresses.subspan(i, 1);
+          if (&t == &both[1]) t.tell(who, one);
+        }
+        if (&t == &both[0]) t.tell(who, a);
+        t.meets(22, who, Sync::bulk_committed);
+        if (what == 5) t.meets(23, who, Sync::bulk_read, 0);
+      }
+    }
+    ASSERT_EQ(both[0].found(), both[1].found()) << "seed " << seed;
+    for (size_t i = 0; i < both[0].checker.findings().size(); ++i) {
+      const auto &x = both[0].checker.findings()[i].met, &y = both[1].checker.findings()[i].met;
+      ASSERT_EQ(x.size(), y.size());
+      for (size_t n = 0; n < x.size(); ++n) {
+        ASSERT_EQ(x[n].access, y[n].access) << "seed " << seed;
+        ASSERT_EQ(x[n].address, y[n].address) << "seed " << seed;
+      }
+    }
+    found += both[0].found().size();
+  }
+  EXPECT_GT(found, 300u);
 }
 
 // Lanes that have issued one copy each, the same: it is over for a lane when it has waited for its own, and

@@ -3,9 +3,12 @@
 
 #include <ostream>
 #include <set>
+#include <string>
+#include <tuple>
 
 #include "../../kernel.h"
 #include "verify/probe/async.h"
+#include "verify/probe/wgmma.h"
 
 namespace bitwell::isa {
 namespace {
@@ -160,6 +163,47 @@ TEST(Port, TellsOfTensorMemoryToo) {
   test::run_ptx(text, l, options);
   ASSERT_EQ(cells.size(), 16u);
   for (uint64_t lane = 0; lane < 16; ++lane) EXPECT_EQ(cells[lane], lane << 16 | 3);
+}
+
+// Who wants pieces is told of the same reads as who does not, in their order, of fewer at once: copies, and
+// MMAs whose matrices lie in every swizzle.
+TEST(Port, ReadsOfOneOperationAreToldTogetherToWhoWantsThat) {
+  using Read = std::tuple<AccessKind, uint64_t, uint64_t, uint64_t>;  // address, bytes, operation
+  size_t together = 0;
+  const auto compare = [&](const std::string& ptx, launch::Launch launch, uint64_t seed,
+                           const std::string& what) {
+    std::vector<Read> all[2];
+    run::Options options;
+    options.schedule = {run::Policy::random, seed};
+    for (const bool pieces : {false, true}) {
+      machine::Observer observer;
+      observer.tell = [&, pieces](const machine::Event& event) {
+        const auto* a = std::get_if<machine::Access>(&event.what);
+        if (a == nullptr || a->operation == 0) return;
+        EXPECT_TRUE(a->addresses.size() == 1 || (pieces && a->kind == AccessKind::read));
+        EXPECT_LE(a->addresses.size(), 32u);
+        together += a->addresses.size() > 1 ? 1 : 0;
+        for (const uint64_t address : a->addresses)
+          all[pieces ? 1 : 0].emplace_back(a->kind, address, a->bytes, a->operation);
+      };
+      observer.accesses = true;
+      observer.pieces = pieces;
+      options.observers.push_back(observer);
+    }
+    try {
+      test::run_ptx(ptx, launch, options, false);
+    } catch (const machine::Fault&) {
+    }
+    EXPECT_EQ(all[0], all[1]) << what;
+  };
+  for (const probe::AsyncFamily& family : probe::async_families())
+    for (uint64_t seed = 1; seed <= 4; ++seed) {
+      const probe::AsyncCase c = family.draw(seed);
+      compare(c.ptx, c.launch, seed, family.name + c.description);
+    }
+  for (const probe::WgmmaVariant& v : probe::wgmma_variants())
+    compare(probe::wgmma_module(v), probe::wgmma_launch(v, 4, 1), 1, v.name);
+  EXPECT_GT(together, 100u);
 }
 
 // The law that makes observers sure: every byte of global memory that a launch leaves changed was told of as
