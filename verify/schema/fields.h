@@ -40,7 +40,7 @@ template <Of of, Type... types>
 struct In {
   const Key* key;
   consteval In(const char* name) : key(find(of, name)) {  // NOLINT(google-explicit-constructor)
-    if (key == nullptr) throw "the table has no such key";
+    if (!schema::has(of, name)) throw "the table has no such key";
     if (sizeof...(types) != 0 && !(... || (key->type == types))) throw "the key has another type";
   }
 };

@@ -125,5 +125,11 @@ constexpr const Key* find(Of of, std::string_view name) {
     if (key.name == name) return &key;
   return nullptr;
 }
+// For constants: g++ 13 compares no such pointer with nullptr there under the undefined-behaviour sanitizer.
+constexpr bool has(Of of, std::string_view name) {
+  for (const Key& key : table(of).keys)
+    if (key.name == name) return true;
+  return false;
+}
 
 }  // namespace bitwell::schema

@@ -85,7 +85,8 @@ TEST(Suites, WhatThereIsNotIsRefusedWithWhatThereIs) {
     return "";
   };
   EXPECT_EQ(refusal([] { suite("gemn"); }),
-            "no suite 'gemn'; there are gemv, gemm, dense, dual, grouped, svdquant, quantise, rtx");
+            "no suite 'gemn'; there are gemv, gemm, dense, dual, grouped, svdquant, quantise, rtx; did you "
+            "mean 'gemv'?");
   EXPECT_NE(
       refusal([] { kernel(suite("gemv"), "fastest"); }).find("no GEMV kernel 'fastest'; there are naive, "),
       std::string::npos);
