@@ -32,8 +32,9 @@ class Rows {
  public:
   // All zero. Rows that are never touched cost nothing where the host has pages of zeros: many warps of a
   // persistent kernel find nothing to do.
-  explicit Rows(size_t count)
-      : bytes_(static_cast<std::byte*>(std::calloc(count * kRowBytes + kLine, 1))), defined_(count, 0) {
+  explicit Rows(size_t count) : defined_(count, 0) {
+    if (count == 0) return;
+    bytes_.reset(static_cast<std::byte*>(std::calloc(count * kRowBytes + kLine, 1)));
     if (bytes_ == nullptr) throw std::bad_alloc();
     void* at = bytes_.get();
     size_t room = count * kRowBytes + kLine;

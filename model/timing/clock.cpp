@@ -152,6 +152,24 @@ double Clock::ready(const run::Taker& taker, const machine::Agent* agent) {
   return o.at;
 }
 
+// Thousands of warps wait for their turns: what is known of one has left the host's nearest caches by then.
+void Clock::expects(const run::Taker& taker, bool next) const {
+  if (taker.operation != 0) return;
+  constexpr size_t kHostLine = 64;
+  const auto fetch = [](const void* from, size_t bytes) {
+    for (size_t at = 0; at < bytes; at += kHostLine) __builtin_prefetch(static_cast<const char*>(from) + at);
+  };
+  const ClusterTime& cluster = *clusters_[taker.cluster];
+  const WarpTime& w = cluster.warps[taker.warp];
+  if (!next) return fetch(&w, sizeof w);
+  constexpr size_t kNotes = 256, kRows = 512;
+  if (!w.ahead.empty()) fetch(w.ahead.next(), kNotes);
+  fetch(w.rows.data(), std::min(kRows, w.rows.size() * sizeof(WarpTime::Row)));
+  const Multiprocessor& sm = sm_of(cluster, w.rank);
+  fetch(&sm.quarters[w.quarter], sizeof(Quarter));
+  fetch(&sm.memory, 2 * kHostLine);
+}
+
 void Clock::has_turn(const run::Taker& taker) {
   at_ = clusters_[taker.cluster].get();
   reached_.clear();

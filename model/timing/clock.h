@@ -74,6 +74,7 @@ class Clock final : public run::Timekeeper {
   void ends(const run::Cluster& cluster) override;
   void looks_at(const run::Cluster& cluster) override;
   double ready(const run::Taker& taker, const machine::Agent* operation) override;
+  void expects(const run::Taker& taker, bool next) const override;
   void has_turn(const run::Taker& taker) override;
   run::Reaches* reaches() override { return &reached_; }
   double again(const run::Taker& taker, const machine::Agent* operation) override;

@@ -86,6 +86,7 @@ class Clock::Ahead {
   bool empty() const { return at_ == size_; }
   // In words.
   size_t size() const { return size_; }
+  const uint64_t* next() const { return notes_.get() + at_; }
   void add(Step of, const run::Reaches& reached);
   // The first that has not cost its time, and what it reached.
   Step take(run::Reaches& reached);

@@ -93,6 +93,9 @@ class Timekeeper {
   virtual void looks_at(const Cluster& cluster) = 0;
   // `operation`: the one that it is, or nullptr.
   virtual double ready(const Taker& taker, const machine::Agent* operation) = 0;
+  // Its turn may come soon; `next`: most likely it is the next one. To be called before that other's turn, so
+  // that the host fetches meanwhile what is known of it.
+  virtual void expects(const Taker& /*taker*/, bool /*next*/) const {}
   virtual void has_turn(const Taker& taker) = 0;
   // Where what the lanes of that turn reach is to be noted.
   virtual Reaches* reaches() = 0;

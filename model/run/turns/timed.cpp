@@ -125,7 +125,11 @@ void Residents::run_timed(ByTime& times) {
     bool operator>(const Next& o) const { return std::pair(at, cluster) > std::pair(o.at, o.cluster); }
   };
   // Of each cluster who is the first there, the earliest on top; clusters where none can go on.
-  std::priority_queue<Next, std::vector<Next>, std::greater<>> order;
+  struct Order : std::priority_queue<Next, std::vector<Next>, std::greater<>> {
+    // One of the next, from 0 on: the first of them is, the others most likely.
+    const Next* soon(size_t i) const { return i < c.size() ? &c[i] : nullptr; }
+  };
+  Order order;
   struct There {
     Cluster* cluster = nullptr;
     Earliest earliest;
@@ -168,6 +172,9 @@ void Residents::run_timed(ByTime& times) {
     }
     Next next = order.top();
     order.pop();
+    for (size_t i = 0; i < 3; ++i)
+      if (const Next* const soon = order.soon(i); soon != nullptr)
+        keeper.expects(all[soon->cluster].earliest.due().taker, i == 0);
     Cluster& cluster = *all[next.cluster].cluster;
     Earliest& earliest = all[next.cluster].earliest;
     bool ended = false, again = false;
