@@ -88,7 +88,12 @@ void Search::work(bool own) {
     offered_ = ready_.size();
     part.begun = true;
     lock.unlock();
-    go_on(part, own);
+    try {
+      go_on(part, own);
+    } catch (...) {
+      part.found.thrown = std::current_exception();
+      end(part);
+    }
     lock.lock();
   }
 }
@@ -143,20 +148,16 @@ bool Search::goes_on_behind(Part& part) {
 
 void Search::make_run(Part& part, bool own) {
   const bool first = part.explorer.get() == whole_ && part.found.runs.empty();
-  try {
-    const std::optional<Ended> end = run_(*part.explorer, first);
-    part.explorer->end();
-    part.found.add(end ? &ways_.of(*end) : nullptr, end.value_or(Ended()), *part.explorer);
-    ++(end ? ended_ : pruned_);
-    if (own && progress_) progress_(ended_, pruned_);
-  } catch (...) {
-    part.found.thrown = std::current_exception();
-  }
+  const std::optional<Ended> end = run_(*part.explorer, first);
+  part.explorer->end();
+  part.found.add(end ? &ways_.of(*end) : nullptr, end.value_or(Ended()), *part.explorer);
+  ++(end ? ended_ : pruned_);
+  if (own && progress_) progress_(ended_, pruned_);
 }
 
 // To each thread that has nothing to do.
 void Search::give(Part& part) {
-  if (part.found.thrown || part.found.runs.size() >= part.most) return;
+  if (part.found.runs.size() >= part.most) return;
   while (idle_ > offered_) {
     std::unique_ptr<Explorer> given = part.explorer->give();
     if (given == nullptr) return;
