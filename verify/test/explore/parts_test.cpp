@@ -125,33 +125,28 @@ launch::Launch adds(size_t warps, const std::string& tail = "") {
   return launch_of(ptx, warps, 1);
 }
 
-// The first lanes of three warps; `body` has %r1, the warp, and %a1, a word of its own.
-launch::Launch three(const std::string& body) {
-  return launch_of(
-      ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry kernel(.param .u64 pout)\n{\n"
-      ".reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %a<4>;\nld.param.u64 %a0, [pout];\n"
-      "mov.u32 %r1, %tid.x;\nand.b32 %r0, %r1, 31;\nsetp.ne.u32 %p0, %r0, 0;\n@%p0 ret;\n"
-      "shr.u32 %r1, %r1, 5;\nmul.wide.u32 %a1, %r1, 4;\nadd.u64 %a1, %a1, %a0;\nsetp.eq.u32 %p1, %r1, 2;\n" +
-          body + "ret;\n}\n",
-      3, 4);
-}
-
-// In the midst of a turn; all that others would have done before it is then to be tried, in the place where a
-// part begins too.
+// In the midst of a turn; all that others would have done before it is then to be tried.
 TEST(ExploredInParts, FaultsAreThoseOfOneGo) {
-  for (const launch::Launch& launch :
-       {adds(3, "@%p1 ld.volatile.global.u32 %r3, [%a0+4];\nst.global.u32 [%a0], 9;\n"),
-        three("@%p1 ld.global.u32 %r2, [%a0+1];\nst.global.u32 [%a1], 1;\nst.global.u32 [%a1], 2;\n")}) {
+  size_t faults = 0, taken = 0;
+  const auto same = [&](const launch::Launch& launch, uint64_t seed) {
     const Made whole = Parts(launch, 0).all();
-    size_t faults = 0;
     for (const auto& [order, words] : whole) faults += words == Words{1} ? 1 : 0;
-    EXPECT_GT(faults, 0u);
-    for (uint64_t seed = 1; seed <= 10; ++seed) {
-      Parts parts(launch, seed);
-      EXPECT_EQ(parts.all(), whole) << seed;
-      EXPECT_GT(parts.taken, 0u);
-    }
+    Parts parts(launch, seed);
+    EXPECT_EQ(parts.all(), whole) << seed;
+    taken += parts.taken;
+  };
+  for (uint64_t seed = 1; seed <= 5; ++seed)
+    same(adds(3, "@%p1 ld.volatile.global.u32 %r3, [%a0+4];\nst.global.u32 [%a0], 9;\n"), seed);
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    const Warps warps = drawn_warps(seed);
+    std::string ptx = ptx_of(warps);
+    const std::string load = "ld.volatile.global.u32 %r2, [%a0+", whole = load + "4]", torn = load + "5]";
+    for (size_t at = ptx.find(whole); at != std::string::npos; at = ptx.find(whole, at))
+      ptx.replace(at, whole.size(), torn);
+    same(launch_of(ptx, warps.size(), kWords + warps.size() * kOutputs), seed);
   }
+  EXPECT_GT(faults, 100u);
+  EXPECT_GT(taken, 300u);
 }
 
 std::string told(const schedules::Exhausted& e) {
