@@ -1,7 +1,8 @@
 #include "verify/bugs/mutation/mutate.h"
 
+#include <algorithm>
 #include <map>
-#include <regex>
+#include <string_view>
 
 #include "verify/bugs/mutation/parts.h"
 #include "verify/bugs/mutation/site.h"
@@ -50,8 +51,25 @@ std::string plant(const std::string& text, const Mutant& m) {
 }
 
 std::string shape_of(std::string_view instruction) {
-  static const std::regex names(R"(%[a-z]+[0-9]+|\$L__BB[0-9_]+)");
-  return std::regex_replace(std::string(instruction), names, "%");
+  const auto end_of = [&](size_t from, const char* characters) {
+    return std::min(instruction.find_first_not_of(characters, from), instruction.size());
+  };
+  // A register, "%rd12", or a label, "$L__BB0_3".
+  const auto name_at = [&](size_t i) {
+    constexpr std::string_view kLabel = "$L__BB";
+    const bool label = instruction.substr(i).starts_with(kLabel);
+    if (!label && instruction[i] != '%') return i;
+    const size_t number = label ? i + kLabel.size() : end_of(i + 1, "abcdefghijklmnopqrstuvwxyz");
+    const size_t end = end_of(number, label ? "0123456789_" : "0123456789");
+    return number == i + 1 || end == number ? i : end;
+  };
+  std::string out;
+  for (size_t i = 0; i < instruction.size();) {
+    const size_t end = name_at(i);
+    out += end == i ? instruction[i] : '%';
+    i = std::max(end, i + 1);
+  }
+  return out;
 }
 
 }  // namespace bitwell::bugs

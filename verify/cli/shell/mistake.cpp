@@ -1,8 +1,8 @@
 #include "verify/cli/shell/mistake.h"
 
 #include <optional>
-#include <regex>
 #include <sstream>
+#include <string_view>
 
 #include "verify/cli/shell/tree.h"
 #include "verify/schema/nearest.h"
@@ -54,18 +54,23 @@ std::string wrong_command(const CLI::App& app, const CLI::App& command,
 
 // "--most: 1 required UINT missing", "--error-on: x not in {a,b}", ...: what CLI11 says of a value.
 std::string of_a_value(const std::string& said) {
-  std::smatch m;
-  if (std::regex_match(said, m, std::regex(R"((.*): (.*) not in \{(.*)\})"))) {
+  const std::string_view all = said;
+  const size_t in = all.rfind(" not in {"), colon = all.rfind(": ", in), equals = all.rfind(" = ");
+  constexpr std::string_view kIn = " not in {", kNumber = "Could not convert: ";
+  if (in != std::string::npos && colon != std::string::npos && all.ends_with('}')) {
     std::vector<std::string> names;
-    std::istringstream list(m.str(3));
+    std::istringstream list(said.substr(in + kIn.size(), said.size() - 1 - in - kIn.size()));
     for (std::string name; std::getline(list, name, ',');) names.push_back(name);
-    return m.str(1) + ": '" + m.str(2) + "' is not one of " + listed(names) +
-           schema::did_you_mean(m.str(2), names);
+    const std::string value = said.substr(colon + 2, in - colon - 2);
+    return said.substr(0, colon) + ": '" + value + "' is not one of " + listed(names) +
+           schema::did_you_mean(value, names);
   }
-  if (std::regex_match(said, m, std::regex("(.*): [0-9]+ required .* missing")))
-    return m.str(1) + " needs a value";
-  if (std::regex_match(said, m, std::regex("Could not convert: (.*) = (.*)")))
-    return m.str(1) + ": '" + m.str(2) + "' is no number";
+  if (all.starts_with(kNumber) && equals != std::string::npos)
+    return said.substr(kNumber.size(), equals - kNumber.size()) + ": '" + said.substr(equals + 3) +
+           "' is no number";
+  if (colon != std::string::npos && all.find(" required ", colon) != std::string::npos &&
+      all.ends_with(" missing"))
+    return said.substr(0, colon) + " needs a value";
   return said;
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <regex>
 
 #include "model/isa/family/control/builtin.h"
 #include "model/run/access.h"
@@ -31,6 +30,30 @@ struct Format {
   int conversions = 0;
 };
 
+// Where the letter of the conversion that begins at i stands. Only what C and the device agree on reaches the
+// host's snprintf: flags, a width and a precision of three digits at most, a length, one letter; of all else
+// npos.
+size_t letter_of(const std::string& pattern, size_t i) {
+  const auto is_one_of = [&](const char* characters) {
+    return i < pattern.size() && pattern[i] != '\0' && std::strchr(characters, pattern[i]) != nullptr;
+  };
+  const auto skip_digits = [&] {
+    for (int n = 0; n < 3 && is_one_of("0123456789"); ++n) ++i;
+  };
+  for (++i; is_one_of("-+ #0"); ++i) {
+  }
+  skip_digits();
+  if (is_one_of(".")) {
+    ++i;
+    skip_digits();
+  }
+  if (pattern.compare(i, 2, "hh") == 0 || pattern.compare(i, 2, "ll") == 0)
+    i += 2;
+  else if (is_one_of("hlzj"))
+    ++i;
+  return is_one_of("diouxXeEfFgGaAcsp") ? i : std::string::npos;
+}
+
 Format format(run::Context& context, int lane, const std::string& pattern, uint64_t at) {
   Format out;
   const auto take = [&](auto& v) {
@@ -54,15 +77,9 @@ Format format(run::Context& context, int lane, const std::string& pattern, uint6
       ++i;
       continue;
     }
-    // Only what C and the device agree on reaches the host's snprintf: flags, a width and a precision in
-    // digits, a length, one letter.
-    static const std::regex conversions(
-        "%[-+ #0]*[0-9]{0,3}(\\.[0-9]{0,3})?(hh|h|ll|l|z|j)?[diouxXeEfFgGaAcsp]");
-    std::smatch match;
-    if (!std::regex_search(pattern.begin() + static_cast<std::ptrdiff_t>(i), pattern.end(), match,
-                           conversions, std::regex_constants::match_continuous))
+    const size_t letter = letter_of(pattern, i);
+    if (letter == std::string::npos)
       throw machine::Unsupported("printf: the conversion at \"" + pattern.substr(i, 8) + "\"");
-    const size_t letter = i + static_cast<size_t>(match.length()) - 1;
     std::string conversion = pattern.substr(i, letter - i);
     const char kind = pattern[letter];
     const bool wide = conversion.find_first_of("lzj") != std::string::npos;
