@@ -100,6 +100,13 @@ uint32_t beside_alike(const machine::Access& a) {
   return out | out << 1;
 }
 
+// Whether all lanes reach bytes side by side, the first lane's first.
+bool in_row(const machine::Access& a) {
+  uint64_t other = 0;
+  for (uint32_t i = 0; i < machine::kLanes; ++i) other |= a.addresses[i] ^ (a.addresses[0] + i * a.bytes);
+  return a.lanes == ~0u && other == 0;
+}
+
 // Of those lanes the first and others that follow it at the same distance, each where the one before it ends,
 // up to `end`.
 struct Run {
@@ -125,6 +132,13 @@ Run run_of(const machine::Access& a, uint32_t lanes, uint32_t first, uint32_t ap
   return out;
 }
 
+// The same of lanes that are all in order.
+Run up_to(const machine::Access& a, uint32_t first, uint64_t end) {
+  const uint64_t there = std::max<uint64_t>((end - a.addresses[first] + a.bytes - 1) / a.bytes, 1);
+  const uint32_t from = ~0u << first;
+  return {first + there >= machine::kLanes ? from : from & ~(~0u << (first + there)), 1};
+}
+
 }  // namespace
 
 // The lanes that are done with: those side by side that find nothing but what is ordered, in cells that are
@@ -137,11 +151,12 @@ uint32_t Checker::row_access(const machine::Access& a, Cluster& c, const RowReac
       !(proxy == machine::Proxy::generic || (reads && proxy == machine::Proxy::non_coherent)))
     return 0;
   uint32_t done = 0, apart = 1;
-  for (uint32_t lanes = a.lanes & ~beside_alike(a); lanes != 0;) {
+  const bool whole = in_row(a);  // as most often
+  for (uint32_t lanes = whole ? ~0u : a.lanes & ~beside_alike(a); lanes != 0;) {
     const auto first = static_cast<uint32_t>(std::countr_zero(lanes));
     const uint64_t address = a.addresses[first];
-    const Run run =
-        run_of(a, lanes, first, apart, (address / ShadowPage::kPageBytes + 1) * ShadowPage::kPageBytes);
+    const uint64_t end = (address / ShadowPage::kPageBytes + 1) * ShadowPage::kPageBytes;
+    const Run run = whole ? up_to(a, first, end) : run_of(a, lanes, first, apart, end);
     lanes &= ~run.lanes;
     apart = run.apart;
     Shadow* const shadow = shadow_of(c, ledger_.global, address);
