@@ -35,12 +35,13 @@ uint16_t ShadowPage::place_of(uint32_t name) {
   return count_++;
 }
 
-std::optional<uint32_t> ShadowPage::name(const std::unique_ptr<Code[]>& codes, const CellRow& row) const {
-  if (codes == nullptr) return kNoAct;
+bool ShadowPage::one_name(const std::unique_ptr<Code[]>& codes, const CellRow& row, uint32_t& name) const {
+  name = kNoAct;
+  if (codes == nullptr) return true;
   const Code* const of = codes.get() + row.first;
   const uint32_t cells = row.lanes * row.each;
   const Code first = of[0];
-  if (first != 0 && first % machine::kLanes != row.lane) return std::nullopt;
+  if (first != 0 && first % machine::kLanes != row.lane) return false;
   uint32_t other = 0;
   if (first == 0) {
     for (uint32_t i = 0; i < cells; ++i) other |= of[i];
@@ -49,15 +50,17 @@ std::optional<uint32_t> ShadowPage::name(const std::unique_ptr<Code[]>& codes, c
     for (uint32_t i = 0; i < cells; ++i)
       other |= static_cast<uint32_t>(of[i] ^ (first + row.apart * (i >> shift)));
   }
-  if (other != 0) return std::nullopt;
-  return first == 0 ? kNoAct : names_[(first >> 5) - 1];
+  if (other != 0) return false;
+  if (first != 0) name = names_[(first >> 5) - 1];
+  return true;
 }
 
 std::optional<ShadowPage::Acts> ShadowPage::acts(const CellRow& row) const {
-  const std::optional<uint32_t> write = name(writes_, row), before = name(writes_before_, row),
-                                reads = name(reads_, row);
-  if (!write || before != kNoAct || !reads) return std::nullopt;
-  return Acts{*write, *reads};
+  uint32_t write, before, reads;
+  if (!one_name(writes_, row, write) || !one_name(writes_before_, row, before) || before != kNoAct ||
+      !one_name(reads_, row, reads))
+    return std::nullopt;
+  return Acts{write, reads};
 }
 
 void ShadowPage::put(std::unique_ptr<Code[]>& codes, const CellRow& row, uint32_t name) {

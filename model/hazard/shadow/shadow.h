@@ -94,7 +94,9 @@ class ShadowPage {
     if (recent_ >= count_ || names_[recent_] != name) recent_ = place_of(name);
     codes[i] = static_cast<Code>((recent_ + 1) << 5 | turn_of(value));
   }
-  std::optional<uint32_t> name(const std::unique_ptr<Code[]>& codes, const CellRow& row) const;
+  // Whether all cells have one name, or none: `name`. No optional: one of 32 bits is put together in memory,
+  // and read whole before its parts have arrived there.
+  bool one_name(const std::unique_ptr<Code[]>& codes, const CellRow& row, uint32_t& name) const;
   void put(std::unique_ptr<Code[]>& codes, const CellRow& row, uint32_t name);
   // Where it stands in the list, from now on if it did not.
   uint16_t place_of(uint32_t name);
