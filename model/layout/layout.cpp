@@ -13,6 +13,12 @@ void positive(const Tuple& shape) {
   for (const Tuple& t : shape.items) positive(t);
 }
 
+void has_magnitude(const Tuple& stride) {
+  if (stride.value == INT64_MIN)
+    throw LayoutError("stride " + std::to_string(stride.value) + " has no magnitude in 63 bits");
+  for (const Tuple& t : stride.items) has_magnitude(t);
+}
+
 Tuple compact_stride(const Tuple& shape, int64_t& current) {
   if (!shape.is_tuple) {
     if (shape.value == 1) return 0;  // as CuTe has it
@@ -21,6 +27,7 @@ Tuple compact_stride(const Tuple& shape, int64_t& current) {
     return stride;
   }
   std::vector<Tuple> out;
+  out.reserve(shape.items.size());
   for (const Tuple& t : shape.items) out.push_back(compact_stride(t, current));
   return out;
 }
@@ -85,8 +92,7 @@ Layout::Layout(Tuple shape, Tuple stride) : shape_(std::move(shape)), stride_(st
     throw LayoutError("shape " + to_string(shape_) + " and stride " + to_string(stride_) +
                       " are not nested alike");
   positive(shape_);
-  for (const int64_t s : flatten(stride_))
-    if (s == INT64_MIN) throw LayoutError("stride " + std::to_string(s) + " has no magnitude in 63 bits");
+  has_magnitude(stride_);
 }
 
 Layout Layout::compact(const Tuple& shape) {
@@ -103,13 +109,16 @@ int64_t Layout::index(const Tuple& coordinate) const { return flat_index(coordin
 
 int64_t size(const Layout& l) { return product(l.shape()); }
 
-int64_t cosize(const Layout& l) {
-  const std::vector<int64_t> shape = flatten(l.shape());
-  const std::vector<int64_t> stride = flatten(l.stride());
-  int64_t out = 1;
-  for (size_t i = 0; i < shape.size(); ++i) out = add(out, multiply(shape[i] - 1, std::abs(stride[i])));
+namespace {
+int64_t reach(const Tuple& shape, const Tuple& stride) {
+  if (!shape.is_tuple) return multiply(shape.value - 1, std::abs(stride.value));
+  int64_t out = 0;
+  for (size_t i = 0; i < shape.items.size(); ++i) out = add(out, reach(shape.items[i], stride.items[i]));
   return out;
 }
+}  // namespace
+
+int64_t cosize(const Layout& l) { return add(1, reach(l.shape(), l.stride())); }
 
 size_t rank(const Layout& l) { return rank(l.shape()); }
 
@@ -118,6 +127,8 @@ Layout mode(const Layout& l, size_t i) { return {mode(l.shape(), i), mode(l.stri
 Layout join(const std::vector<Layout>& modes) {
   std::vector<Tuple> shape;
   std::vector<Tuple> stride;
+  shape.reserve(modes.size());
+  stride.reserve(modes.size());
   for (const Layout& m : modes) {
     shape.push_back(m.shape());
     stride.push_back(m.stride());

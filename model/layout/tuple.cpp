@@ -38,6 +38,7 @@ void flatten_into(const Tuple& t, std::vector<int64_t>& out) {
 
 std::vector<int64_t> flatten(const Tuple& t) {
   std::vector<int64_t> out;
+  out.reserve(8);  // most layouts have fewer leaves
   flatten_into(t, out);
   return out;
 }
