@@ -4,6 +4,7 @@
 #
 # Above all of them are the front doors: the command line (verify/cli), what programs call in place of the driver
 # (verify/driver), tests, benchmarks, campaigns. Kernels use nothing of ours.
+bitwell_room(fmt model/fmt)
 bitwell_room(number model/number)
 bitwell_room(ptx model/ptx)
 bitwell_room(layout model/layout)

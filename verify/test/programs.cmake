@@ -123,7 +123,7 @@ bitwell_test(session_test LABEL quick LINK bitwell_test_kernel bitwell_session
   SOURCES session/session_test.cpp session/judgement_test.cpp session/orders_test.cpp session/process_test.cpp session/later_writer_test.cpp
           hazard/dependency_test.cpp)
 # Of the command line, and of the driver, what can be called without a process; command/ has the rest.
-bitwell_test(cli_test LABEL quick LINK bitwell_session bitwell_asked nlohmann_json::nlohmann_json fmt::fmt-header-only
+bitwell_test(cli_test LABEL quick LINK bitwell_session bitwell_asked nlohmann_json::nlohmann_json ${BITWELL_FMT}
   HEADERS ${CLI11_INCLUDE} ${CUDA_INCLUDE}
   SOURCES cli/run_arguments_test.cpp cli/mistake_test.cpp cli/junit_test.cpp
           ${PROJECT_SOURCE_DIR}/verify/cli/run/run_arguments.cpp ${PROJECT_SOURCE_DIR}/verify/cli/shell/mistake.cpp
