@@ -225,8 +225,8 @@ std::span<const DotRule> dot_rules() { return kRules; }
 const DotRule* find_dot_rule(std::string_view architecture, std::string_view instruction, const Format& a,
                              const Format& b, const Format& output, const Format* scale, int scale_vector) {
   for (const DotRule& r : kRules)
-    if (r.architecture == architecture && r.instruction == instruction && r.output == &output &&
-        r.takes(a, b) && r.scale == scale && r.scale_vector == scale_vector)
+    if (r.output == &output && r.scale == scale && r.scale_vector == scale_vector && r.takes(a, b) &&
+        r.instruction == instruction && r.architecture == architecture)
       return &r;
   return nullptr;
 }
