@@ -84,11 +84,9 @@ uint32_t unchanged_by_all(const machine::Access& a) {
 
 // Whether all lanes know the same of others, and have waited for the same operations of their own.
 bool alike(const Warp& w) {
-  const Lane& first = w.lanes[0];
   const bool issued = std::any_of(w.streams.begin(), w.streams.end(), [](UnitId unit) { return unit != 0; });
-  return std::all_of(w.lanes.begin() + 1, w.lanes.end(), [&](const Lane& l) {
-    return l.known == first.known && (!issued || l.ended == first.ended);
-  });
+  return w.known.alike() && (!issued || std::all_of(w.ended.begin() + 1, w.ended.end(),
+                                                    [&](const Numbers& n) { return n == w.ended[0]; }));
 }
 
 // Lanes that come to the address of a neighbour.
@@ -183,7 +181,7 @@ void Checker::lanes_access(const machine::Access& a, Cluster& c) {
   // Lanes that have met stand for each other, all of them.
   const bool warp_alike = (a.met == 0 || a.met == ~0u) && alike(w);
   const uint32_t at_once =
-      is_strong ? 0 : row_access(a, c, {&w, w.lanes[0].known.get(), warp_alike, &site, record});
+      is_strong ? 0 : row_access(a, c, {&w, w.known[0].get(), warp_alike, &site, record});
   for (uint32_t lanes = a.lanes & ~at_once; lanes != 0;) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(lanes));
     // What lanes of one instruction write at one place, the manual leaves to one of them.
@@ -200,12 +198,12 @@ void Checker::lanes_access(const machine::Access& a, Cluster& c) {
             record,
             reads ? together : 1u << lane,
             shared ? 0ul : 1ul,
-            &w.lanes[lane].seen.back(),
+            &w.lane(lane).seen.back(),
             &a};
     for (uint32_t rest = a.met != 0 ? a.met : r.lanes; rest != 0; rest &= rest - 1) {
       const auto i = static_cast<uint32_t>(std::countr_zero(rest));
-      viewers[r.viewer_count++] = {w.lanes[i].known.get(), &w, i, kNow, &w.lanes[i].ended};
-      r.alike = r.alike && viewers[0].known == w.lanes[i].known.get();
+      viewers[r.viewer_count++] = {w.known[i].get(), &w, i, kNow, &w.ended[i]};
+      r.alike = r.alike && viewers[0].known == w.known[i].get();
     }
     r.map = address;
     r.warp_alike = warp_alike;

@@ -56,7 +56,7 @@ bool Mbarriers::initialised(const Mbarrier& barrier, const Viewer& v, const Site
   }
   const Act first = barrier.inits.front();
   // Where they met at a barrier that orders no memory, devices have the mbarrier there (CUTLASS has one so).
-  const bool met = barrier.met != 0 && v.warp->lanes[v.lane].passed >= barrier.met;
+  const bool met = barrier.met != 0 && v.warp->lane(v.lane).passed >= barrier.met;
   ledger_.findings.add(met ? Kind::init_fence : Kind::init, ledger_.party(record_of(first), lane_of(first)),
                        party(v, site), machine::kSharedWindow + address, 8);
   return false;
@@ -65,8 +65,9 @@ bool Mbarriers::initialised(const Mbarrier& barrier, const Viewer& v, const Site
 void Mbarriers::by_thread(const machine::Access& a, Cluster& c, uint64_t address, uint32_t lane) {
   using machine::AccessKind;
   Warp& w = clusters_.warp_of(c, a.cta, a.warp);
-  Lane& me = w.lanes[lane];
-  const Viewer viewer{me.known.get(), &w, lane, kNow, &me.ended};
+  const Known& me = w.known[lane];
+  const Numbers& ended = w.ended[lane];
+  const Viewer viewer{me.get(), &w, lane, kNow, &ended};
   const Site site{a.ptx_line, Actor::thread, a.kind, a.order};
   const uint32_t number = ledger_.records.site(site);
   if (a.kind == AccessKind::write) {
@@ -99,17 +100,16 @@ void Mbarriers::by_thread(const machine::Access& a, Cluster& c, uint64_t address
   barrier.last = party(viewer, site);
   if (!c.remote_writes.empty()) arrival_at_peer(a, c, viewer, rank_of_address(address));
   if (a.order.semantics == Semantics::release) {
-    barrier.arrived.publish(published(w, lane, me.known, w.time, me.ended), kOfMbarriers, w.domain);
+    barrier.arrived.publish(published(w, lane, me, w.time, ended), kOfMbarriers, w.domain);
     ++w.time;
     return;
   }
-  if (const Known tensor = TensorMemory::part_of(published(w, lane, me.known, w.time, me.ended), c);
-      tensor != nullptr)
+  if (const Known tensor = TensorMemory::part_of(published(w, lane, me, w.time, ended), c); tensor != nullptr)
     barrier.arrived.publish(tensor, kOfMbarriers, w.domain);
-  if (const Lane::Offer& offer = me.offers[1]; offer.time != 0) {
-    barrier.arrived.publish(published(w, lane, offer.known, offer.time, me.ended), kOfMbarriers, w.domain);
+  if (const Lane::Offer& offer = w.lane(lane).offers[1]; offer.time != 0) {
+    barrier.arrived.publish(published(w, lane, offer.known, offer.time, ended), kOfMbarriers, w.domain);
   } else {
-    barrier.arrived.publish_unreleased(published(w, lane, me.known, w.time, me.ended));
+    barrier.arrived.publish_unreleased(published(w, lane, me, w.time, ended));
     ++w.time;
   }
 }
@@ -163,21 +163,23 @@ void Mbarriers::passed(const machine::Synchronisation& s, Cluster& c) {
   const auto at = c.mbarriers.find(s.which);
   if (at == c.mbarriers.end()) return;
   Warp& w = clusters_.warp_of(c, s.cta, s.warp);
-  const auto lane = static_cast<size_t>(std::countr_zero(s.lanes));
+  const auto lane = static_cast<uint32_t>(std::countr_zero(s.lanes));
   const bool relaxed = s.order.semantics == Semantics::relaxed;
-  Known& to = relaxed ? w.lanes[lane].seen.back() : w.lanes[lane].known;
+  const Known to = relaxed ? w.lane(lane).seen.back() : w.known[lane];
   const Known more = at->second.over.acquire(Scope::cluster, w.domain);
   if (last_passed_.both == nullptr || last_passed_.before != to || last_passed_.more != more)
     last_passed_ = {to, more, joined(to, more)};
-  to = last_passed_.both;
-  if (relaxed) {
+  if (!relaxed) {
+    w.known.set(1u << lane, last_passed_.both);
+  } else {
     const Known within = at->second.over.acquire(Scope::cta, w.domain);
-    auto& seen = w.lanes[lane].seen;
+    auto& seen = w.own_lane(lane).seen;
+    seen.back() = last_passed_.both;
     seen[0] = joined(seen[0], within);
     seen[1] = joined(seen[1], more);
     // It orders tensor memory all the same.
-    Known& known = w.lanes[lane].known;
-    known = joined(joined(known, TensorMemory::part_of(more, c)), at->second.committed_over);
+    w.known.set(1u << lane,
+                joined(joined(w.known[lane], TensorMemory::part_of(more, c)), at->second.committed_over));
   }
   Use& use = at->second.uses[w.unit];
   use.passed[lane] = at->second.phase;

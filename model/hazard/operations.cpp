@@ -23,11 +23,9 @@ void Operations::issued(const Synchronisation& s, Cluster& c) {
   op.lane = static_cast<uint32_t>(std::countr_zero(s.lanes));
   op.lanes = s.lanes;
   op.until = w.time++;
-  for (size_t i = 0; i < op.known.size(); ++i) {
-    op.known[i] = w.lanes[i].known;
-    op.accepted[i] = w.lanes[i].accepted;
-    op.ended[i] = w.lanes[i].ended;
-  }
+  op.known = w.known;
+  op.ended = w.ended;
+  op.accepted = w.lane(op.lane).accepted;
   op.tensor = s.tensor;
   op.last_mma = w.last_mma;
   op.loads_used = w.loads_used;
@@ -40,8 +38,7 @@ void Operations::issued(const Synchronisation& s, Cluster& c) {
 void Operations::issue(const Operation& op, Warp& w) {
   const auto latest = [&](Stream s) {
     ledger_.units.stream(w, s);
-    // Which lanes issued it is not told: numbers only rise, and a wait covers what its own lane issued.
-    for (Lane& l : w.lanes) l.latest[static_cast<size_t>(s)] = op.number;
+    w.latest[static_cast<size_t>(s)] = op.number;
   };
   if (op.ending == machine::Ending::copy_group) latest(Stream::copy);
   if (op.ending == machine::Ending::commit) latest(Stream::tcgen05);
@@ -55,21 +52,22 @@ void Operations::groups(const Synchronisation& s, Warp& w) {
   const bool commits = s.kind == SyncKind::copies_committed || s.kind == SyncKind::bulk_committed;
   const auto first = static_cast<size_t>(bulk ? Stream::bulk_read : Stream::copy);
   for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
-    Lane& lane = w.lanes[static_cast<size_t>(std::countr_zero(lanes))];
-    std::vector<uint32_t>& committed = lane.groups[bulk ? 1 : 0];
+    const auto i = static_cast<uint32_t>(std::countr_zero(lanes));
+    Numbers& ended = w.ended[i];
+    std::vector<uint32_t>& committed = w.own_lane(i).groups[bulk ? 1 : 0];
     if (commits) {
-      committed.push_back(lane.latest[first]);
+      committed.push_back(w.latest[first]);
       continue;
     }
     uint32_t done = 0;
     if (s.which == Synchronisation::kEvery)
-      done = lane.latest[first];
+      done = w.latest[first];
     else if (committed.size() > s.which)
       done = committed[committed.size() - 1 - s.which];
-    lane.ended[first] = std::max(lane.ended[first], done);
+    ended[first] = std::max(ended[first], done);
     if (s.kind == SyncKind::bulk_read) continue;
     if (bulk) {
-      uint32_t& written = lane.ended[static_cast<size_t>(Stream::bulk_write)];
+      uint32_t& written = ended[static_cast<size_t>(Stream::bulk_write)];
       written = std::max(written, done);
     }
     if (committed.size() > s.which)

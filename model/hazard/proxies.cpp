@@ -19,11 +19,10 @@ void add_copies(Clock& to, const Warp& w, uint32_t lanes) {
   constexpr auto kCopy = static_cast<size_t>(Stream::copy);
   if (w.streams[kCopy] == 0) return;
   for (uint32_t rest = lanes; rest != 0;) {
-    const uint32_t ended = w.lanes[static_cast<size_t>(std::countr_zero(rest))].ended[kCopy];
+    const uint32_t ended = w.ended[static_cast<size_t>(std::countr_zero(rest))][kCopy];
     uint32_t alike = 0;  // most lanes wait together
     for (uint32_t others = rest; others != 0; others &= others - 1)
-      if (w.lanes[static_cast<size_t>(std::countr_zero(others))].ended[kCopy] == ended)
-        alike |= others & -others;
+      if (w.ended[static_cast<size_t>(std::countr_zero(others))][kCopy] == ended) alike |= others & -others;
     if (ended != 0) to.raise(w.streams[kCopy], alike, ended);
     rest &= ~alike;
   }
@@ -34,29 +33,22 @@ void add_copies(Clock& to, const Warp& w, uint32_t lanes) {
 // fence.proxy.async: what is known goes for operations too, and what the lanes' own copies have brought that
 // they have waited for.
 void fence_async(const machine::Synchronisation& s, Warp& w) {
-  Known last, after;
-  for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
-    Known& known = w.lanes[static_cast<size_t>(std::countr_zero(lanes))].known;
-    if (last == nullptr || known != last) {
-      last = known;
-      auto more = known == nullptr ? std::make_shared<Knowledge>() : std::make_shared<Knowledge>(*known);
-      for (size_t space = 0; space < 2; ++space) {
-        if ((s.which >> space & 1) == 0) continue;
-        more->fenced[space].join(more->happened);
-        more->fenced[space].raise(w.unit, s.lanes, w.time);
-        add_copies(more->fenced[space], w, s.lanes);
-      }
-      after = more;
+  w.known.change(s.lanes, [&](const Known& known) {
+    auto more = known == nullptr ? std::make_shared<Knowledge>() : std::make_shared<Knowledge>(*known);
+    for (size_t space = 0; space < 2; ++space) {
+      if ((s.which >> space & 1) == 0) continue;
+      more->fenced[space].join(more->happened);
+      more->fenced[space].raise(w.unit, s.lanes, w.time);
+      add_copies(more->fenced[space], w, s.lanes);
     }
-    known = after;
-  }
+    return more;
+  });
   ++w.time;
 }
 
 // fence.proxy.tensormap: who acquires a map has what was released before and is known.
 void fence_maps(const machine::Synchronisation& s, Warp& w) {
-  for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
-    Known& known = w.lanes[static_cast<size_t>(std::countr_zero(lanes))].known;
+  w.known.change(s.lanes, [&](const Known& known) {
     auto more = known == nullptr ? std::make_shared<Knowledge>() : std::make_shared<Knowledge>(*known);
     auto maps =
         more->maps == nullptr ? std::make_shared<MapFences>() : std::make_shared<MapFences>(*more->maps);
@@ -68,8 +60,8 @@ void fence_maps(const machine::Synchronisation& s, Warp& w) {
       maps->release(happened, s.order.scope);
     }
     more->maps = maps;
-    known = more;
-  }
+    return more;
+  });
   ++w.time;
 }
 

@@ -52,7 +52,7 @@ void TensorMemory::access(const machine::Access& a, Cluster& c) {
             Actor::tcgen05,
             a.kind,
             {machine::Semantics::weak, machine::Scope::cta, machine::Proxy::async}};
-  Viewer viewer{nullptr, &w, 0, kNow, &w.lanes[0].ended};
+  Viewer viewer{nullptr, &w, 0, kNow, &w.ended[0]};
   Known known;
   Reach r{&viewer, 1, true, &site, 0, 1, kTensorSpace, nullptr, nullptr};
   const bool frees = a.operation == 0 && a.kind == AccessKind::update;
@@ -61,7 +61,7 @@ void TensorMemory::access(const machine::Access& a, Cluster& c) {
     if (found == c.operations.end()) return;
     Operation& op = found->second;
     viewer = {op.known[op.lane].get(), op.by, op.lane, op.until, &op.ended[op.lane]};
-    r.accepted = op.accepted[op.lane].get();
+    r.accepted = op.accepted.get();
     r.number = op.number;
     r.last_mma = op.last_mma;
     r.loads_used = op.loads_used;
@@ -74,8 +74,8 @@ void TensorMemory::access(const machine::Access& a, Cluster& c) {
     known = published(w, ~0u);
     r.loads_used = w.loads_used;
     viewer.known = known.get();
-    for (const Lane& l : w.lanes)
-      if (l.accepted != nullptr) r.accepted = l.accepted.get();
+    for (uint32_t i = 0; i < machine::kLanes; ++i)
+      if (const Known& accepted = w.lane(i).accepted; accepted != nullptr) r.accepted = accepted.get();
     if (frees) {
       site.actor = Actor::thread;
       r.record = ledger_.records.record({w.unit, w.time, ledger_.records.site(site)});
@@ -85,7 +85,7 @@ void TensorMemory::access(const machine::Access& a, Cluster& c) {
       r.number = ++w.moves;
       r.record = ledger_.records.record({ledger_.units.stream(w, s), r.number, ledger_.records.site(site)});
       if (s == Stream::tensor_load) w.loads.push_back(r.number);
-      for (Lane& l : w.lanes) l.latest[static_cast<size_t>(s)] = r.number;
+      w.latest[static_cast<size_t>(s)] = r.number;
     }
   }
   const uint64_t rank = place >> 32 & 0xFF, first = place >> 16 & 0xFFFF, column = place & 0xFFFF;
@@ -107,33 +107,27 @@ void TensorMemory::order(const Synchronisation& s, Warp& w, const Cluster& c) {
   if (s.kind == SyncKind::tensor_loads_waited || s.kind == SyncKind::tensor_stores_waited) {
     const auto which = static_cast<size_t>(s.kind == SyncKind::tensor_loads_waited ? Stream::tensor_load
                                                                                    : Stream::tensor_store);
-    for (Lane& lane : w.lanes) lane.ended[which] = lane.latest[which];
+    for (Numbers& ended : w.ended) ended[which] = w.latest[which];
     return;
   }
-  Known last, after;
-  bool first = true;
-  for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
-    const auto i = static_cast<uint32_t>(std::countr_zero(lanes));
-    Lane& lane = w.lanes[i];
-    if (s.kind == SyncKind::tensor_fence_after) {
-      lane.accepted = lane.known;
-      continue;
+  if (s.kind == SyncKind::tensor_fence_after) {
+    for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
+      const auto i = static_cast<uint32_t>(std::countr_zero(lanes));
+      w.own_lane(i).accepted = w.known[i];
     }
-    if (first || lane.known != last) {
-      last = lane.known;
-      auto more = last == nullptr ? std::make_shared<Knowledge>() : std::make_shared<Knowledge>(*last);
-      for (const Stream stream : {Stream::tcgen05, Stream::tensor_load, Stream::tensor_store})
-        if (const auto n = static_cast<size_t>(stream); w.streams[n] != 0)
-          more->offered.raise(w.streams[n], of_warp(stream) ? ~0u : s.lanes, lane.latest[n]);
-      // Operations of others that are known to have ended are behind it too.
-      for (const auto& [key, warp] : c.warps)
-        if (const UnitId unit = warp->streams[static_cast<size_t>(Stream::tcgen05)]; unit != 0)
-          more->offered.raise_common(more->happened, more->happened, unit);
-      after = more;
-      first = false;
-    }
-    lane.known = after;
+    return;
   }
+  w.known.change(s.lanes, [&](const Known& known) {
+    auto more = known == nullptr ? std::make_shared<Knowledge>() : std::make_shared<Knowledge>(*known);
+    for (const Stream stream : {Stream::tcgen05, Stream::tensor_load, Stream::tensor_store})
+      if (const auto n = static_cast<size_t>(stream); w.streams[n] != 0)
+        more->offered.raise(w.streams[n], of_warp(stream) ? ~0u : s.lanes, w.latest[n]);
+    // Operations of others that are known to have ended are behind it too.
+    for (const auto& [key, warp] : c.warps)
+      if (const UnitId unit = warp->streams[static_cast<size_t>(Stream::tcgen05)]; unit != 0)
+        more->offered.raise_common(more->happened, more->happened, unit);
+    return more;
+  });
 }
 
 // With fences around it any order of execution orders tensor memory, a relaxed arrival and a relaxed wait too
@@ -151,9 +145,9 @@ Known TensorMemory::part_of(const Known& known, const Cluster& c) {
 
 // And columns that were given to pairs have been, for alloc is synchronous.
 Known TensorMemory::published_by(const Warp& w, uint32_t lane, const Cluster& c) {
-  const Known& known = w.lanes[lane].known;
+  const Known& known = w.known[lane];
   if (known == nullptr) return nullptr;
-  Known out = part_of(published(w, lane, known, w.time, w.lanes[lane].ended), c);
+  Known out = part_of(published(w, lane, known, w.time, w.ended[lane]), c);
   for (const auto& [rank, given] : c.allocated)
     if (known->happened.knows(given)) out = raised(out, given.unit, ~0u, given.time);
   return out;
@@ -211,7 +205,7 @@ void TensorMemory::columns(const machine::Synchronisation& s, Cluster& c) {
   if (!frees) {
     const Epoch given{ledger_.units.add(w), 0, 1};
     c.allocated[w.rank] = given;
-    for (Lane& lane : w.lanes) lane.known = raised(lane.known, given.unit, ~0u, given.time);
+    w.known.change(~0u, [&](const Known& k) { return raised(k, given.unit, ~0u, given.time); });
     if (!begun(known.get(), c, peer))
       ledger_.findings.add(Kind::peer_columns, who, who, 0, 0).where =
           "tensor memory of CTA rank " + std::to_string(peer);

@@ -47,7 +47,7 @@ void Warpgroups::order(const Synchronisation& s, Cluster& c) {
   Warp& w = clusters_.warp_of(c, s.cta, s.warp);
   if (s.kind == SyncKind::mma_issued) {
     // One instruction of the whole warp: what any of its threads knows.
-    g.issued[s.which].push_back({&w, published(w, s.lanes), w.time++, w.lanes[0].ended});
+    g.issued[s.which].push_back({&w, published(w, s.lanes), w.time++, w.ended[0]});
     g.count[share] = s.which + 1;
     registers_issued(s, w, g.count[share]);
   } else if (s.kind == SyncKind::mma_committed) {

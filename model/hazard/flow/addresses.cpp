@@ -35,9 +35,9 @@ void Addresses::freed(const machine::Access& a, Cluster& c) {
   const auto lane = static_cast<uint32_t>(std::countr_zero(a.lanes));
   const uint64_t address = a.addresses[lane];
   const Site site{a.ptx_line, Actor::thread, a.kind, a.order};
-  const Viewer viewer{w.lanes[lane].known.get(), &w, lane, kNow, &w.lanes[lane].ended};
+  const Viewer viewer{w.known[lane].get(), &w, lane, kNow, &w.ended[lane]};
   const uint32_t record = ledger_.records.record({w.unit, w.time, ledger_.records.site(site)});
-  Reach r{&viewer, 1, true, &site, record, a.lanes, 1, &w.lanes[lane].seen.back(), nullptr};
+  Reach r{&viewer, 1, true, &site, record, a.lanes, 1, &w.lane(lane).seen.back(), nullptr};
   r.frees = true;
   const size_t known = ledger_.findings.size();
   if (launches_.overlaps()) launches_.behind(r, address, a.bytes);

@@ -33,16 +33,13 @@ void Launches::overlap(const Launches& before) {
 void Launches::waited(const machine::Synchronisation& s, Warp& w) {
   if (before_ == nullptr) return;
   waited_.insert(w.domain.cta);
-  for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
-    Known& known = w.lanes[static_cast<size_t>(std::countr_zero(lanes))].known;
-    known = raised(known, before_unit_, ~0u, kTheirEnd);
-  }
+  w.known.change(s.lanes, [&](const Known& known) { return raised(known, before_unit_, ~0u, kTheirEnd); });
 }
 
 void Launches::let(const machine::Synchronisation& s, const Warp& w) {
   if (before_ == nullptr) return;
   for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
-    const Known& known = w.lanes[static_cast<size_t>(std::countr_zero(lanes))].known;
+    const Known& known = w.known[static_cast<uint32_t>(std::countr_zero(lanes))];
     if (known == nullptr || !known->happened.knows({before_unit_, 0, kTheirEnd}))
       let_early_.insert(w.domain.cta);
   }

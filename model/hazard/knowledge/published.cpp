@@ -9,7 +9,7 @@ void add_operations(Knowledge& to, const Warp& w, uint32_t lane, const Numbers& 
     if (w.streams[s] == 0) continue;
     const bool all = of_warp(static_cast<Stream>(s));
     if (ended[s] != 0) to.happened.raise(w.streams[s], all ? ~0u : 1u << lane, ended[s]);
-    if (const uint32_t latest = w.lanes[lane].latest[s]; all && latest > ended[s])
+    if (const uint32_t latest = w.latest[s]; all && latest > ended[s])
       to.unwaited.raise(w.streams[s], ~0u, latest);
     if (static_cast<Stream>(s) == Stream::tensor_load && w.loads_used > ended[s])
       to.used.raise(w.streams[s], ~0u, w.loads_used);
@@ -29,10 +29,10 @@ Known published(const Warp& w, uint32_t lanes) {
   const Knowledge* last = nullptr;
   for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
     const auto i = static_cast<uint32_t>(std::countr_zero(rest));
-    const Lane& lane = w.lanes[i];
-    if (lane.known != nullptr && lane.known.get() != last) join(*out, *lane.known);
-    last = lane.known.get();
-    add_operations(*out, w, i, lane.ended);
+    const Knowledge* const known = w.known[i].get();
+    if (known != nullptr && known != last) join(*out, *known);
+    last = known;
+    add_operations(*out, w, i, w.ended[i]);
   }
   out->happened.raise(w.unit, lanes, w.time);
   add_sc_order(*out, w, lanes);
@@ -40,17 +40,7 @@ Known published(const Warp& w, uint32_t lanes) {
 }
 
 void learn(Warp& w, uint32_t lanes, const Known& more) {
-  Known last, after;  // most lanes know the same: joined once
-  bool first = true;
-  for (; lanes != 0; lanes &= lanes - 1) {
-    Known& known = w.lanes[static_cast<size_t>(std::countr_zero(lanes))].known;
-    if (first || known != last) {
-      last = known;
-      after = joined(known, more);
-      first = false;
-    }
-    known = after;
-  }
+  w.known.change(lanes, [&](const Known& known) { return joined(known, more); });
 }
 
 }  // namespace bitwell::hazard

@@ -68,7 +68,7 @@ KnownScOrder joined(const KnownScOrder& a, const KnownScOrder& b) {
 }
 
 Lane::Sc& sc_of(Warp& w, uint32_t lane) {
-  std::unique_ptr<Lane::Sc>& sc = w.lanes[lane].sc;
+  std::unique_ptr<Lane::Sc>& sc = w.own_lane(lane).sc;
   if (sc == nullptr) sc = std::make_unique<Lane::Sc>();
   w.sc_lanes |= 1u << lane;
   return *sc;
@@ -78,26 +78,27 @@ void meet_fences(Warp& w, uint32_t lanes, Scope scope) {
   Known before, after;
   bool fresh = true;  // most lanes know the same: joined once
   for (; lanes != 0; lanes &= lanes - 1) {
-    Lane& lane = w.lanes[static_cast<size_t>(std::countr_zero(lanes))];
+    const auto i = static_cast<uint32_t>(std::countr_zero(lanes));
+    const Lane& lane = w.lane(i);
     const bool saw = lane.sc != nullptr && !lane.sc->seen.empty();
-    if (fresh || saw || lane.known != before) {
-      before = after = lane.known;
+    if (fresh || saw || w.known[i] != before) {
+      before = after = w.known[i];
       if (before != nullptr && before->sc != nullptr)
         after = joined(after, before->sc->seen.met(scope, w.domain));
       if (saw) after = joined(after, lane.sc->seen.met(scope, w.domain));
       fresh = saw;
     }
-    lane.known = after;
+    w.known.set(1u << i, after);
   }
 }
 
 void add_own_fences(KnownAtFences& to, const Warp& w, uint32_t lanes) {
   for (uint32_t rest = lanes & w.sc_lanes; rest != 0;) {
     const auto first = static_cast<uint32_t>(std::countr_zero(rest));
-    const Lane::Sc& sc = *w.lanes[first].sc;
+    const Lane::Sc& sc = *w.lane(first).sc;
     uint32_t alike = 0;
     for (uint32_t others = rest; others != 0; others &= others - 1)
-      if (w.lanes[static_cast<size_t>(std::countr_zero(others))].sc->offers == sc.offers)
+      if (w.lane(static_cast<uint32_t>(std::countr_zero(others))).sc->offers == sc.offers)
         alike |= others & -others;
     rest &= ~alike;
     for (size_t scope = sc.offers.size(); scope-- > 0;) {
@@ -110,7 +111,7 @@ void add_own_fences(KnownAtFences& to, const Warp& w, uint32_t lanes) {
       then->happened.raise(w.unit, alike, offer.time);
       for (uint32_t rest_alike = alike; rest_alike != 0; rest_alike &= rest_alike - 1) {
         const auto lane = static_cast<uint32_t>(std::countr_zero(rest_alike));
-        add_operations(*then, w, lane, w.lanes[lane].ended);
+        add_operations(*then, w, lane, w.ended[lane]);
       }
       to.add(static_cast<Scope>(scope), w.domain, then);
     }
@@ -122,7 +123,7 @@ void add_sc_order(Knowledge& to, const Warp& w, uint32_t lanes) {
   if (lanes == 0) return;
   ScOrder more;
   for (uint32_t rest = lanes; rest != 0; rest &= rest - 1)
-    more.seen.join(w.lanes[static_cast<size_t>(std::countr_zero(rest))].sc->seen);
+    more.seen.join(w.lane(static_cast<uint32_t>(std::countr_zero(rest))).sc->seen);
   if (to.sc != nullptr) more.before = to.sc->before;
   add_own_fences(more.before, w, lanes);
   to.sc = to.sc == nullptr ? std::make_shared<const ScOrder>(more)
@@ -136,7 +137,7 @@ bool fenced_before_seen(const Viewer& v, const Epoch& before) {
         return true;
     return false;
   };
-  const Lane::Sc* const own = v.warp->lanes[v.lane].sc.get();
+  const Lane::Sc* const own = v.warp->lane(v.lane).sc.get();
   return (own != nullptr && knows(own->seen)) ||
          (v.known != nullptr && v.known->sc != nullptr && knows(v.known->sc->seen));
 }

@@ -13,14 +13,7 @@ namespace bitwell::hazard {
 using machine::Synchronisation;
 using SyncKind = Synchronisation::Kind;
 
-namespace {
-
-// Those who wait at a barrier come out with what all know who arrived, themselves included.
-void take(Warp& w, uint32_t lanes, const Known& known) {
-  for (; lanes != 0; lanes &= lanes - 1) w.lanes[static_cast<size_t>(std::countr_zero(lanes))].known = known;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 // Of barriers and fences.
 void Threads::synchronised(const Synchronisation& s, Cluster& c) {
@@ -38,7 +31,7 @@ void Threads::synchronised(const Synchronisation& s, Cluster& c) {
       if (s.kind == SyncKind::mbarrier_init_fence || s.order.proxy == machine::Proxy::async)
         mbarriers_.fenced(c, w, s.lanes);
       else if (s.order.scope != machine::Scope::cta && !c.remote_writes.empty())
-        Mbarriers::released(c, {w.lanes[lane].known.get(), &w, lane, kNow, &w.lanes[lane].ended});
+        Mbarriers::released(c, {w.known[lane].get(), &w, lane, kNow, &w.ended[lane]});
       switch (s.order.proxy) {
         case machine::Proxy::tensor_map: return fence_maps(s, w);
         case machine::Proxy::async: return fence_async(s, w);
@@ -46,7 +39,7 @@ void Threads::synchronised(const Synchronisation& s, Cluster& c) {
       }
     case SyncKind::warp_met:
       if (s.which != 0) return mbarriers_.matched(s, c);
-      take(w, s.lanes, published(w, s.lanes));
+      w.known.set(s.lanes, published(w, s.lanes));
       ++w.time;
       return;
     case SyncKind::cta_arrived:
@@ -54,12 +47,13 @@ void Threads::synchronised(const Synchronisation& s, Cluster& c) {
       if (s.amount == 0) from_one_line(s, w, c.met);
       ++w.time;
       return;
-    case SyncKind::cta_passed: return take(w, s.lanes, c.bars[bar]);
+    // Those who wait come out with what all know who arrived, themselves included.
+    case SyncKind::cta_passed: return w.known.set(s.lanes, c.bars[bar]);
     case SyncKind::cluster_arrived: return cluster_arrived(s, c);
     case SyncKind::cluster_passed:
       if (c.begun == 0) c.begun = ledger_.units.add(w);
       for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1)
-        w.lanes[static_cast<size_t>(std::countr_zero(lanes))].passed = s.which;
+        w.own_lane(static_cast<uint32_t>(std::countr_zero(lanes))).passed = s.which;
       return learn(w, s.lanes, raised(c.barrier[s.which % 2], c.begun, ~0u, 1));
     default: return;
   }
@@ -92,8 +86,8 @@ void Threads::cluster_arrived(const Synchronisation& s, Cluster& c) {
   mbarriers_.met(c, w, s.lanes, s.which);
   for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {  // what a fence before it offers
     const auto i = static_cast<uint32_t>(std::countr_zero(lanes));
-    if (const Lane::Offer& offer = w.lanes[i].offers[1]; offer.time != 0)
-      gathered = joined(gathered, published(w, i, offer.known, offer.time, w.lanes[i].ended));
+    if (const Lane::Offer& offer = w.lane(i).offers[1]; offer.time != 0)
+      gathered = joined(gathered, published(w, i, offer.known, offer.time, w.ended[i]));
     gathered = joined(gathered, TensorMemory::published_by(w, i, c));
   }
 }
@@ -102,16 +96,18 @@ void Threads::fence(const Synchronisation& s, Warp& w) {
   const bool sc = s.order.semantics == machine::Semantics::sc;
   const size_t reach = std::min<size_t>(static_cast<size_t>(s.order.scope), 2);
   for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
-    Lane& lane = w.lanes[static_cast<size_t>(std::countr_zero(lanes))];
-    if (const Known& taken = lane.seen[reach]; taken != nullptr) lane.known = joined(lane.known, taken);
+    const auto i = static_cast<uint32_t>(std::countr_zero(lanes));
+    Lane& lane = w.own_lane(i);
+    if (const Known& taken = lane.seen[reach]; taken != nullptr)
+      w.known.set(1u << i, joined(w.known[i], taken));
     std::fill_n(lane.seen.begin(), reach + 1, nullptr);
   }
   if (sc) meet_fences(w, s.lanes, s.order.scope);
   for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
     const auto i = static_cast<uint32_t>(std::countr_zero(lanes));
-    Lane& lane = w.lanes[i];
+    Lane& lane = w.own_lane(i);
     for (size_t scope = 0; scope <= reach; ++scope) {
-      lane.offers[scope] = {lane.known, w.time};
+      lane.offers[scope] = {w.known[i], w.time};
       if (sc) sc_of(w, i).offers[scope] = lane.offers[scope];
     }
   }
@@ -135,32 +131,32 @@ void Threads::strong(const machine::Access& a, Cluster& c, Warp& w, uint32_t lan
   using machine::Semantics;
   const Semantics s = a.order.semantics;
   const bool both = s == Semantics::acq_rel || s == Semantics::sc;
-  Lane& me = w.lanes[lane];
   Message& word = (shared ? c.words : words_)[address];
   if (a.kind != AccessKind::write) {
     if (both || s == Semantics::acquire)
-      me.known = joined(me.known, word.acquire(a.order.scope, w.domain));
+      w.known.set(1u << lane, joined(w.known[lane], word.acquire(a.order.scope, w.domain)));
     else
-      see(me, word, a.order.scope, w.domain);
+      see(w.own_lane(lane), word, a.order.scope, w.domain);
     if (word.fenced() != nullptr) sc_of(w, lane).seen.join(*word.fenced());
   }
   if (a.kind == AccessKind::read) return;
   if (a.kind == AccessKind::write) word = {};  // an update goes on with the release that it reads
-  if (me.sc != nullptr || (me.known != nullptr && me.known->sc != nullptr)) {
-    KnownAtFences before =
-        me.known == nullptr || me.known->sc == nullptr ? KnownAtFences{} : me.known->sc->before;
+  const Lane& me = w.lane(lane);
+  const Known& known = w.known[lane];
+  if (me.sc != nullptr || (known != nullptr && known->sc != nullptr)) {
+    KnownAtFences before = known == nullptr || known->sc == nullptr ? KnownAtFences{} : known->sc->before;
     add_own_fences(before, w, 1u << lane);
     word.write_behind(before);
   }
   if (both || s == Semantics::release)
-    return word.publish(published(w, lane, me.known, w.time, me.ended), a.order.scope, w.domain);
+    return word.publish(published(w, lane, known, w.time, w.ended[lane]), a.order.scope, w.domain);
   const size_t widest = std::min<size_t>(static_cast<size_t>(a.order.scope), 2);
   for (size_t i = 0; i <= widest; ++i)  // a fence's wider scope has the narrower ones
     if (const Lane::Offer& offer = me.offers[i];
         offer.time != 0 && (i == widest || offer != me.offers[i + 1]))
-      word.publish(published(w, lane, offer.known, offer.time, me.ended), static_cast<machine::Scope>(i),
+      word.publish(published(w, lane, offer.known, offer.time, w.ended[lane]), static_cast<machine::Scope>(i),
                    w.domain);
-  if (a.kind == AccessKind::write) word.publish_unreleased(published(w, lane, me.known, w.time, me.ended));
+  if (a.kind == AccessKind::write) word.publish_unreleased(published(w, lane, known, w.time, w.ended[lane]));
 }
 
 }  // namespace bitwell::hazard

@@ -1,6 +1,8 @@
 // Threads and operations as the checker follows them.
 #pragma once
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <map>
 #include <memory>
 #include <utility>
@@ -21,8 +23,43 @@ using Numbers = std::array<uint32_t, kStreams>;
 // Whether all lanes of the warp issue and wait together: lane 0 then stands for all.
 inline constexpr bool of_warp(Stream s) { return s >= Stream::tensor_load; }
 
+// Of each lane of a warp one value, which is there once while all have the same.
+template <class T>
+class OfLanes {
+ public:
+  const T& operator[](uint32_t lane) const { return each_.empty() ? all_ : each_[lane]; }
+  bool alike() const {
+    return std::all_of(each_.begin(), each_.end(), [&](const T& t) { return t == each_.front(); });
+  }
+  // Lanes are one bit each.
+  void set(uint32_t lanes, const T& value) {
+    if (lanes == ~0u) {
+      all_ = value;
+      each_.clear();
+    } else {
+      change(lanes, [&](const T&) { return value; });
+    }
+  }
+  // Each lane's value becomes after(value), which is asked once for lanes in a row that have the same.
+  template <class After>
+  void change(uint32_t lanes, After after) {
+    if (lanes == ~0u && alike()) return set(lanes, after((*this)[0]));
+    if (each_.empty()) each_.assign(machine::kLanes, all_);
+    for (T last{}, now{}; lanes != 0;) {
+      last = each_[static_cast<size_t>(std::countr_zero(lanes))];
+      now = after(last);
+      for (; lanes != 0 && each_[static_cast<size_t>(std::countr_zero(lanes))] == last; lanes &= lanes - 1)
+        each_[static_cast<size_t>(std::countr_zero(lanes))] = now;
+    }
+  }
+
+ private:
+  T all_{};
+  std::vector<T> each_;  // of lanes that differ
+};
+
+// What a lane comes to that does more than weak accesses between barriers.
 struct Lane {
-  Known known;
   // By relaxed loads and waits: what the next fence takes over, by its scope.
   std::array<Known, 3> seen;
   // What was known at the last fence that reaches so far, and the warp's time then: what a relaxed store
@@ -40,8 +77,6 @@ struct Lane {
     KnownAtFences seen;
   };
   std::unique_ptr<Sc> sc;
-  // By stream, numbers of operations: the latest issued, and the latest that it knows to have ended.
-  Numbers latest{}, ended{};
   Known accepted;       // at its last tcgen05.fence::after_thread_sync
   uint64_t passed = 0;  // the last phase of the cluster's barrier that it has seen over
   // The latest of each committed group that may still be waited for, oldest first: of cp.async, of bulk
@@ -67,7 +102,17 @@ struct Warp {
   int number = 0;     // in its CTA
   UnitId unit = 0;
   uint32_t time = 1;
-  std::array<Lane, machine::kLanes> lanes;
+  OfLanes<Known> known;
+  // By stream, numbers of operations: the latest issued, and by lane the latest that it knows to have ended.
+  // Which lanes issued it is not told: numbers only rise, and a wait covers what its own lane issued.
+  Numbers latest{};
+  std::array<Numbers, machine::kLanes> ended{};
+  const Lane& lane(uint32_t i) const { return lanes_.empty() ? kFresh : lanes_[i]; }
+  // That lane, to be changed.
+  Lane& own_lane(uint32_t i) {
+    if (lanes_.empty()) lanes_ = std::vector<Lane>(machine::kLanes);
+    return lanes_[i];
+  }
   uint32_t sc_lanes = 0;                   // those that have Lane::sc
   std::array<UnitId, kStreams> streams{};  // their units; 0: nothing was issued yet
   uint32_t moves = 0;                      // tcgen05.ld and .st so far
@@ -86,7 +131,12 @@ struct Warp {
     uint32_t time, lanes;
   };
   std::map<int, Together> volatile_stores;
+
+ private:
+  static const Lane kFresh;
+  std::vector<Lane> lanes_;  // none, before one of them was changed
 };
+inline const Lane Warp::kFresh{};
 
 // What is behind one who acts.
 struct Viewer {
@@ -136,8 +186,9 @@ struct Operation {
   uint32_t lane = 0;   // that issued it
   uint32_t lanes = 0;  // all that have
   uint32_t until = 0;  // what its issuers did up to this time of theirs comes before
+  Known accepted;      // by that lane, at the issue
   // At the issue, by lane.
-  std::array<Known, machine::kLanes> known, accepted;
+  OfLanes<Known> known;
   std::array<Numbers, machine::kLanes> ended;
   machine::TensorOrder tensor;
   uint32_t last_mma = 0;    // of its warp, issued before
