@@ -111,7 +111,9 @@ struct Run {
   uint32_t lanes = 0;  // one bit each
   uint32_t apart = 1;
 };
-Run run_of(const machine::Access& a, uint32_t lanes, uint32_t first, uint32_t apart, uint64_t end) {
+// Without `search` at distance `apart` alone.
+Run run_of(const machine::Access& a, uint32_t lanes, uint32_t first, uint32_t apart, uint64_t end,
+           bool search) {
   const auto follows = [&](uint32_t lane, uint64_t address) {
     return lane < machine::kLanes && (lanes >> lane & 1) != 0 && a.addresses[lane] == address;
   };
@@ -119,6 +121,7 @@ Run run_of(const machine::Access& a, uint32_t lanes, uint32_t first, uint32_t ap
   Run out{1u << first, apart};
   if (next >= end) return out;
   if (!follows(first + apart, next)) {
+    if (!search) return out;
     uint32_t other = 1;
     while (other < machine::kLanes && !follows(first + other, next)) other *= 2;
     if (other >= machine::kLanes) return out;
@@ -149,14 +152,16 @@ uint32_t Checker::row_access(const machine::Access& a, Cluster& c, const RowReac
       !(proxy == machine::Proxy::generic || (reads && proxy == machine::Proxy::non_coherent)))
     return 0;
   uint32_t done = 0, apart = 1;
+  int alone = 0;  // lanes in turn that nobody follows: where each lane has a row of a matrix, all are
   const bool whole = in_row(a);  // as most often
   for (uint32_t lanes = whole ? ~0u : a.lanes & ~beside_alike(a); lanes != 0;) {
     const auto first = static_cast<uint32_t>(std::countr_zero(lanes));
     const uint64_t address = a.addresses[first];
     const uint64_t end = (address / ShadowPage::kPageBytes + 1) * ShadowPage::kPageBytes;
-    const Run run = whole ? up_to(a, first, end) : run_of(a, lanes, first, apart, end);
+    const Run run = whole ? up_to(a, first, end) : run_of(a, lanes, first, apart, end, alone < 2);
     lanes &= ~run.lanes;
     apart = run.apart;
+    alone = std::has_single_bit(run.lanes) ? alone + 1 : 0;
     Shadow* const shadow = shadow_of(c, ledger_.global, address);
     if (shadow == nullptr || address % a.bytes != 0) continue;
     if (shadow != &ledger_.global ? clusters_.several_ctas() : launches_.overlaps()) continue;

@@ -170,7 +170,7 @@ class Shadow {
     uint64_t number = UINT64_MAX;
     ShadowPage* page = nullptr;
   };
-  static constexpr int kRecentBits = 6;
+  static constexpr int kRecentBits = 8;
 
   ShadowPage& page_of(uint64_t number) {
     Recent& recent = recent_[number * 0x9E3779B97F4A7C15 >> (64 - kRecentBits)];
