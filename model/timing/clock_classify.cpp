@@ -24,6 +24,18 @@ bool is_weak(std::string_view name) {
 // Of a load or store that nobody waits for.
 bool reads(std::string_view name) { return name.starts_with("ld"); }
 
+// A store that comes a little earlier lets nobody go on who waits for it: all access to memory is weak, and
+// warps wait for one another at barriers alone.
+bool waits_at_barriers_alone(std::string_view name, OpKind kind) {
+  switch (kind) {
+    case OpKind::arithmetic:
+    case OpKind::multiply_warp: return true;
+    case OpKind::memory: return is_weak(name) || name.starts_with("red.");
+    case OpKind::barrier: return name.starts_with("bar.") || name.starts_with("barrier.cta");
+    default: return false;
+  }
+}
+
 // Of what computes: whether a warp does it by itself, so that nobody can tell when. Moves read clocks.
 bool by_itself(isa::OpKind kind, Unit unit) {
   switch (kind) {
@@ -262,7 +274,14 @@ void Clock::find_late() {
 }
 
 void Clock::classify(const isa::Program& program, double warps, bool in_whole_blocks) {
-  for (const isa::Function& f : program.functions) blocks_.emplace_back(f.code.size());
+  bool stores_ahead = true;
+  for (const isa::Function& f : program.functions) {
+    blocks_.emplace_back(f.code.size());
+    for (const isa::Op& op : f.code) {
+      const isa::Line& line = f.lines[static_cast<size_t>(op.line)];
+      stores_ahead = stores_ahead && waits_at_barriers_alone(line.text, kind_of(line.text, line.unit));
+    }
+  }
   for (const isa::Function& f : program.functions) {
     std::vector<Info>& out = infos_.emplace_back();
     out.reserve(f.code.size());
@@ -278,8 +297,8 @@ void Clock::classify(const isa::Program& program, double warps, bool in_whole_bl
       Info& info = out[i];
       const bool computes = info.kind == OpKind::arithmetic || info.kind == OpKind::multiply_warp;
       const bool weak = info.kind == OpKind::memory && is_weak(name(f.code[i]).text);
-      info.ahead =
-          computes ? by_itself(f.code[i].kind, name(f.code[i]).unit) : weak && reads(name(f.code[i]).text);
+      info.ahead = computes ? by_itself(f.code[i].kind, name(f.code[i]).unit)
+                            : weak && (stores_ahead || reads(name(f.code[i]).text));
       info.goes_on = (computes || weak) && next && !info.ends_block;
       if (info.ends_block)
         next = false;

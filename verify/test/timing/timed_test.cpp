@@ -134,9 +134,30 @@ TEST(Timed, ARunOfLanesCostsWhatItsLanesDo) {
 }
 
 // Of memory that no two of them read: what several read comes from L2.
-// Whoever watches has each turn executed in its time: the plain way. Loads in a loop that some lanes leave
-// early, guards that hold for some or for none, values of other lanes, a barrier, stores that later loads
-// read.
+// Whoever watches has each turn executed in its time: the plain way.
+void expect_as_each_turn_in_its_time(const launch::Launch& l) {
+  session::TimeQuestion q = session::time_question(l);
+  q.most = 0;
+  const timing::TimedLaunch fast = session::time_of(q).launches.at(0).launch;
+  bool asked = false;
+  q.observer = [&](const timing::Launches&) {
+    asked = true;
+    return machine::Observer{[](const machine::Event&) {}};
+  };
+  const timing::TimedLaunch plain = session::time_of(q).launches.at(0).launch;
+  ASSERT_TRUE(asked);
+  EXPECT_EQ(fast.cycles, plain.cycles);
+  EXPECT_EQ(fast.seen.ends, plain.seen.ends);
+  EXPECT_EQ(fast.seen.issue, plain.seen.issue);
+  ASSERT_EQ(fast.seen.path.size(), plain.seen.path.size());
+  for (size_t i = 0; i < fast.seen.path.size(); ++i) {
+    EXPECT_EQ(fast.seen.path[i].cycles, plain.seen.path[i].cycles);
+    EXPECT_EQ(fast.seen.path[i].line, plain.seen.path[i].line);
+  }
+}
+
+// Loads in a loop that some lanes leave early, stores between them, guards that hold for some or for none,
+// values of other lanes, a barrier, stores that later loads read.
 TEST(Timed, WhatIsExecutedBeforeItsTimeCostsTheSame) {
   const launch::Launch l = launch_of(kernel(R"(mov.u32 %r6, %ctaid.x;
 and.b32 %r6, %r6, 127;
@@ -156,6 +177,8 @@ setp.lt.u32 %p2, %r0, 7;
 @%p2 add.u32 %r5, %r5, %r4;
 shfl.sync.bfly.b32 %r4, %r3, 1, 31, -1;
 add.u32 %r5, %r5, %r4;
+st.global.u32 [%a1+12], %r5;
+@%p1 st.global.u32 [%a1+4], %r5;
 add.u64 %a1, %a1, 8192;
 add.u32 %r2, %r2, 1;
 setp.lt.u32 %p3, %r2, 9;
@@ -180,24 +203,7 @@ add.u32 %r3, %r3, %r5;
 st.global.u32 [%a1], %r3;
 )"),
                                      300, 96);
-  session::TimeQuestion q = session::time_question(l);
-  q.most = 0;
-  const timing::TimedLaunch fast = session::time_of(q).launches.at(0).launch;
-  bool asked = false;
-  q.observer = [&](const timing::Launches&) {
-    asked = true;
-    return machine::Observer{[](const machine::Event&) {}};
-  };
-  const timing::TimedLaunch plain = session::time_of(q).launches.at(0).launch;
-  ASSERT_TRUE(asked);
-  EXPECT_EQ(fast.cycles, plain.cycles);
-  EXPECT_EQ(fast.seen.ends, plain.seen.ends);
-  EXPECT_EQ(fast.seen.issue, plain.seen.issue);
-  ASSERT_EQ(fast.seen.path.size(), plain.seen.path.size());
-  for (size_t i = 0; i < fast.seen.path.size(); ++i) {
-    EXPECT_EQ(fast.seen.path[i].cycles, plain.seen.path[i].cycles);
-    EXPECT_EQ(fast.seen.path[i].line, plain.seen.path[i].line);
-  }
+  expect_as_each_turn_in_its_time(l);
 }
 
 // A server that has room for what lies ahead serves as one that has much more, which grows where it must.
