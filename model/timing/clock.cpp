@@ -237,10 +237,8 @@ Seen Clock::seen() const {
     out.memory += sm->memory.served() / time / n;
   }
   std::array<uint64_t, kSources.size()> issued = issued_by_source_;
-  for (const auto& function : blocks_)
-    for (const auto& from : function)
-      for (const Block& b : from)
-        for (size_t s = 0; s < issued.size(); ++s) issued[s] += b.times * b.by_source[s];
+  for (const Block& b : blocks_)
+    for (size_t s = 0; s < issued.size(); ++s) issued[s] += b.times * b.by_source[s];
   out.issue =
       static_cast<double>(std::accumulate(issued.begin(), issued.end(), uint64_t{0})) / time / n / kQuarters;
   out.l2 = l2_.served() / l2_.rate() / time;

@@ -99,7 +99,9 @@ class Clock final : public run::Timekeeper {
   struct Operation;
   struct ClusterTime;
   struct Watched;
+  struct Access;
   struct Sectors;
+  using Notes = std::span<const uint64_t>;
   Info classify(const isa::Op& op, const isa::Line& line, double warps);
   bool classify_barrier(std::string_view name, double warps, Info& out) const;
   void join_pairs(const isa::Function& function, std::vector<Info>& out) const;
@@ -115,19 +117,20 @@ class Clock final : public run::Timekeeper {
   std::span<const uint32_t> results(const Info& info) const;
   void begin_launch(const run::Cluster& first);
   Block make_block(const std::vector<Info>& infos, uint32_t from, uint32_t to) const;
-  Block& block(int function, uint32_t from, uint32_t to);
+  uint32_t block(int function, uint32_t from, uint32_t to);
   void compute(Block& block, WarpTime& w, Quarter& quarter);
-  bool costs_time(int function, uint32_t pc, uint32_t lanes);
-  void add_time(int function, uint32_t from, uint32_t to);
+  static void note(const run::Reaches& reached, std::vector<uint64_t>& out);
+  bool costs_time(int function, uint32_t pc, uint32_t lanes, Notes reached);
+  void add_time(uint32_t block);
   double needs(const Info& info, const WarpTime& w, int& loaded) const;
   void give(const Info& info, WarpTime& w, double at, int line) const;
   double issue(const Info& info, WarpTime& w, Quarter& quarter, double start, int loaded);
   double compute(const Info& info, WarpTime& w, Multiprocessor& sm);
-  bool act(const Info& info, WarpTime& w, Multiprocessor& sm, uint32_t lanes);
+  bool act(const Info& info, WarpTime& w, Multiprocessor& sm, uint32_t lanes, Notes reached);
   void lacks_row(int function, uint32_t pc);
-  void memory(const Info& info, WarpTime& w, double start);
-  double shared(const run::Reach& r, Multiprocessor& sm, double start);
-  double global(const run::Reach& r, const Info& info, Multiprocessor& sm, double start);
+  void memory(const Info& info, WarpTime& w, double start, Notes reached);
+  double shared(const Access& a, Multiprocessor& sm, double start);
+  double global(const Access& a, Notes addresses, const Info& info, Multiprocessor& sm, double start);
   double from_l2(uint64_t address, double bytes, Multiprocessor& sm, double start, double l2_latency,
                  double dram_latency, Cause* why = nullptr);
   double beside() const;
@@ -157,15 +160,17 @@ class Clock final : public run::Timekeeper {
   Server l2_loads_;       // the same, as if loads alone asked
   double l2_beside_ = 1;  // so much of the time that copies stand in its queue, a load stands there too
   Lines touched_;         // where every cluster is looked at: when whoever asked for it first had it
-  std::vector<std::unique_ptr<ClusterTime>> clusters_;   // by number; those that have ended are none
-  std::vector<std::unique_ptr<ClusterTime>> spare_;      // of clusters that have ended
-  std::vector<std::vector<Info>> infos_;                 // by function and op
-  std::vector<uint32_t> operands_;                       // of all of them
-  std::vector<bool> made_;                               // by register: whether an operation makes it
-  std::vector<std::vector<std::vector<Block>>> blocks_;  // by function and first op: those that were met
-  uint32_t rows_ = 0;                                    // registers
+  std::vector<std::unique_ptr<ClusterTime>> clusters_;  // by number; those that have ended are none
+  std::vector<std::unique_ptr<ClusterTime>> spare_;     // of clusters that have ended
+  std::vector<std::vector<Info>> infos_;                // by function and op
+  std::vector<uint32_t> operands_;                      // of all of them
+  std::vector<bool> made_;                              // by register: whether an operation makes it
+  std::vector<Block> blocks_;                           // that were met
+  std::vector<std::vector<uint32_t>> first_blocks_;     // of them, by function and first op
+  uint32_t rows_ = 0;                                   // registers
   uint32_t kept_rows_ = 0;  // of them, those of which a warp keeps when they are there: the first ones
   run::Reaches reached_;
+  std::vector<uint64_t> notes_;  // on that
   ClusterTime* looked_at_ = nullptr;
   ClusterTime* at_ = nullptr;  // whose turn it is, and who has it
   WarpTime* warp_ = nullptr;

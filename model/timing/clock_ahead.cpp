@@ -1,10 +1,48 @@
 // A warp executes before its time what no other can tell from its doing so later. What that costs is noted,
 // and counts when its time comes.
 #include <algorithm>
+#include <bit>
 
 #include "model/timing/clock_state.h"
 
 namespace bitwell::timing {
+namespace {
+
+using Form = run::Reach::Form;
+constexpr uint64_t kMostShared = 16;  // bytes of a lane
+
+// Lanes that reach one word of a bank share its wavefront of 128 bytes; two words of one bank do not.
+uint32_t wavefronts(const run::Reach& r) {
+  constexpr uint32_t kBanks = 32, kWord = 4, kFront = kBanks * kWord;
+  const auto bytes = static_cast<uint32_t>(std::clamp<uint64_t>(r.bytes, kWord, kMostShared));
+  const uint32_t together = kFront / bytes;
+  const auto address = [&](uint32_t lane) {
+    return r.form == Form::each  ? r.addresses[lane]
+           : r.form == Form::row ? r.first + lane * r.bytes
+                                 : r.first;
+  };
+  uint32_t fronts = 0;
+  for (uint32_t first = 0; first < machine::kLanes; first += together) {
+    std::array<std::array<uint64_t, kBanks>, kBanks> words;
+    std::array<uint32_t, kBanks> count{};
+    uint32_t most = 0;
+    for (uint32_t lane = first; lane < first + together; ++lane) {
+      if ((r.lanes >> lane & 1) == 0) continue;
+      for (uint32_t b = 0; b < bytes; b += kWord) {
+        const uint64_t word = (address(lane) + b) / kWord;
+        auto& bank = words[word % kBanks];
+        uint32_t& n = count[word % kBanks];
+        if (std::find(bank.begin(), bank.begin() + n, word) != bank.begin() + n || n == kBanks) continue;
+        bank[n++] = word;
+        most = std::max(most, n);
+      }
+    }
+    fronts += most;
+  }
+  return std::max(fronts, 1u);
+}
+
+}  // namespace
 
 void Clock::Ahead::make_room(size_t words) {
   constexpr size_t kLeast = 64;
@@ -14,39 +52,33 @@ void Clock::Ahead::make_room(size_t words) {
   notes_ = std::move(more);
 }
 
-void Clock::Ahead::add(Step of, const run::Reaches& reached) {
-  of.reaches = static_cast<uint16_t>(reached.end() - reached.begin());
-  constexpr size_t kMost = (sizeof(Access) + sizeof(run::Reach::addresses)) / sizeof(uint64_t);
-  const size_t words = sizeof(Step) / sizeof(uint64_t) + of.reaches * kMost;
-  if (size_ + words > room_) make_room(words);
-  put(of);
+void Clock::note(const run::Reaches& reached, std::vector<uint64_t>& out) {
+  using How = Access::How;
   for (const run::Reach& r : reached) {
-    put(Access{r.form, r.kind, r.lanes, r.bytes, r.first});
-    if (r.form == run::Reach::Form::each) put(r.addresses);
-  }
-}
-
-Clock::Ahead::Step Clock::Ahead::take(run::Reaches& reached) {
-  Step out;
-  get(out);
-  reached.clear();
-  for (uint32_t k = 0; k < out.reaches; ++k) {
+    const bool shared = r.first >= machine::kSharedWindow && r.first < machine::kLocalWindow;
+    const bool each = r.form == Form::each;
     Access a;
-    get(a);
-    run::Reach& r = reached.add();
-    r.form = a.form;
-    r.kind = a.kind;
-    r.lanes = a.lanes;
-    r.bytes = a.bytes;
-    r.first = a.first;
-    if (a.form == run::Reach::Form::each) get(r.addresses);
+    a.first = r.first;
+    a.bytes = static_cast<uint32_t>(r.bytes);
+    a.kind = static_cast<uint32_t>(r.kind);
+    How how = r.form == Form::row ? How::row : each ? How::each : How::same;
+    if (shared && (each || r.bytes > kMostShared)) {
+      how = How::wavefronts;
+      a.many = wavefronts(r);
+    } else if (each) {
+      a.many = static_cast<uint32_t>(std::popcount(r.lanes));
+    }
+    a.how = static_cast<uint32_t>(how);
+    const size_t at = out.size();
+    out.resize(at + sizeof a / sizeof(uint64_t));
+    std::memcpy(&out[at], static_cast<const void*>(&a), sizeof a);
+    if (how == How::each)
+      for (uint32_t lanes = r.lanes; lanes != 0; lanes &= lanes - 1)
+        out.push_back(r.addresses[static_cast<size_t>(std::countr_zero(lanes))]);
   }
-  if (empty()) at_ = size_ = 0;
-  return out;
 }
 
 bool Clock::goes_ahead() {
-  reached_.clear();
   ahead_ = true;
   return true;
 }
@@ -57,37 +89,43 @@ bool Clock::may_go_ahead(int function, uint32_t pc) {
   return infos_[static_cast<size_t>(function)][pc].ahead && warp_->ahead.size() < kMost;
 }
 
-void Clock::turn_ends() { warp_->ahead.add({.ends_turn = true}, {}); }
+void Clock::turn_ends() { warp_->ahead.add({.ends_turn = 1}, {}); }
 
 bool Clock::has_gone_ahead() {
   Ahead& ahead = warp_->ahead;
-  while (!ahead.empty()) {
-    const Ahead::Step s = ahead.take(reached_);
-    if (s.ends_turn) return true;
-    const auto function = static_cast<int>(s.function);
-    if (s.to != 0) {
-      add_time(function, s.pc, s.to);
-      continue;
+  bool whole_turn = false;
+  while (!whole_turn && !ahead.empty()) {
+    const Ahead::Step s = ahead.take();
+    if (s.computes != 0) {
+      add_time(s.number);
+    } else if (s.ends_turn != 0) {
+      whole_turn = true;
+    } else {
+      const bool goes_on =
+          costs_time(s.function, s.number, s.did != 0 ? machine::kLanes : 0, ahead.reached(s));
+      // No turn ends behind what did nothing, nor behind a branch.
+      whole_turn = !goes_on && s.did != 0 && !infos_[s.function][s.number].ends_block;
     }
-    const bool goes_on = costs_time(function, s.pc, s.did ? machine::kLanes : 0);
-    // No turn ends behind what did nothing, nor behind a branch.
-    if (!goes_on && s.did && !infos_[s.function][s.pc].ends_block) return true;
   }
-  return false;
+  if (ahead.empty()) ahead.start_again();
+  return whole_turn;
 }
 
 bool Clock::executed(int function, uint32_t pc, uint32_t lanes) {
-  if (!ahead_) return costs_time(function, pc, lanes);
-  warp_->ahead.add({.pc = pc, .function = static_cast<uint16_t>(function), .did = lanes != 0}, reached_);
+  notes_.clear();
+  note(reached_, notes_);
   reached_.clear();
+  if (!ahead_) return costs_time(function, pc, lanes, notes_);
+  warp_->ahead.add({.number = pc, .function = static_cast<uint16_t>(function), .did = lanes != 0}, notes_);
   return true;
 }
 
 void Clock::computed(int function, uint32_t from, uint32_t to) {
+  const uint32_t number = block(function, from, to);
   if (ahead_)
-    warp_->ahead.add({.pc = from, .to = to, .function = static_cast<uint16_t>(function)}, {});
+    warp_->ahead.add({.number = number, .computes = 1}, {});
   else
-    add_time(function, from, to);
+    add_time(number);
 }
 
 }  // namespace bitwell::timing

@@ -16,6 +16,7 @@ constexpr uint32_t kMostBits = 64;
 // As if the warp had the multiprocessor for itself, and all that it needs were there.
 Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, uint32_t to) const {
   Block b;
+  b.from = from;
   b.to = to;
   b.line = infos[to - 1].line;
   struct Known {
@@ -71,10 +72,9 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
       for (const uint32_t d : results(i)) rows[d] = made;
       continue;
     }
-    start = std::max(start, alone.issue.take(start, 1) - 1);
+    start = std::max(start, alone.issue(start, 1) - 1);
     double done = start;
-    if (i.interval > 0)
-      done = alone.pipes[static_cast<size_t>(i.pipe)].take(start, i.interval) - i.interval + i.latency;
+    if (i.interval > 0) done = alone.take(i.pipe, start, i.interval) - i.interval + i.latency;
     const double end = std::max(start, done - i.latency);
     const auto pipe = static_cast<size_t>(i.pipe);
     ++clock;
@@ -104,10 +104,10 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
   std::erase_if(b.ins, [&](const Block::In& one) { return !made_[one.row]; });
   // The pipes that it needs come first.
   const auto pack = [&](Block::Work& of) {
-    for (uint32_t k = 0; k < b.pipes; ++k) of[k] = of[b.pipe[k]];
+    for (uint32_t k = 0; k < b.pipes; ++k) of[k] = of[static_cast<size_t>(b.pipe[k])];
   };
   for (size_t p = 0; p < kPipes; ++p)
-    if (b.work[p] > 0) b.pipe[b.pipes++] = static_cast<uint8_t>(p);
+    if (b.work[p] > 0) b.pipe[b.pipes++] = static_cast<Pipe>(p);
   pack(b.work);
   pack(b.last);
   for (Block::In& one : b.ins) pack(one.work);
@@ -116,11 +116,14 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
   return b;
 }
 
-inline Clock::Block& Clock::block(int function, uint32_t from, uint32_t to) {
-  std::vector<Block>& all = blocks_[static_cast<size_t>(function)][from];
-  for (Block& b : all)
-    if (b.to == to) return b;
-  return all.emplace_back(make_block(infos_[static_cast<size_t>(function)], from, to));
+uint32_t Clock::block(int function, uint32_t from, uint32_t to) {
+  uint32_t* at = &first_blocks_[static_cast<size_t>(function)][from];
+  for (; *at != Block::kNone; at = &blocks_[*at].next)
+    if (blocks_[*at].to == to) return *at;
+  const auto out = *at = static_cast<uint32_t>(blocks_.size());
+  blocks_.push_back(make_block(infos_[static_cast<size_t>(function)], from, to));
+  blocks_.back().function = function;
+  return out;
 }
 
 void Clock::compute(Block& b, WarpTime& w, Quarter& quarter) {
@@ -156,10 +159,10 @@ void Clock::compute(Block& b, WarpTime& w, Quarter& quarter) {
   double end = alone;
   const auto ask = [&](double at, uint32_t issues, const Block::Work& work, const Block::Work& less) {
     if (issues == 0) return;
-    end = std::max(end, quarter.issue.take(at, issues) - 1);
+    end = std::max(end, quarter.issue(at, issues) - 1);
     for (uint32_t k = 0; k < b.pipes; ++k)
       if (const double asked = work[k] - less[k]; asked > 0)
-        end = std::max(end, quarter.pipes[b.pipe[k]].take(at, asked) - b.last[k]);
+        end = std::max(end, quarter.take(b.pipe[k], at, asked) - b.last[k]);
   };
   constexpr Block::Work kNone{};
   if (latest == nullptr) {
@@ -184,17 +187,17 @@ void Clock::compute(Block& b, WarpTime& w, Quarter& quarter) {
   now_ = std::max(now_, w.pending);
 }
 
-void Clock::add_time(int function, uint32_t from, uint32_t to) {
+void Clock::add_time(uint32_t number) {
   WarpTime& w = *warp_;
-  Block& b = block(function, from, to);
+  Block& b = blocks_[number];
   turn_line_ = b.line;
   if (b.plain) compute(b, w, sm_->quarters[w.quarter]);
   if (b.plain && !b.lacks_rows) return;
-  for (uint32_t pc = from; pc < to; ++pc) {
+  for (uint32_t pc = b.from; pc < b.to; ++pc) {
     if (!b.plain)
-      costs_time(function, pc, machine::kLanes);
-    else if (!infos_[static_cast<size_t>(function)][pc].has_row)
-      lacks_row(function, pc);
+      costs_time(b.function, pc, machine::kLanes, {});
+    else if (!infos_[static_cast<size_t>(b.function)][pc].has_row)
+      lacks_row(b.function, pc);
   }
 }
 

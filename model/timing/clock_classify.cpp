@@ -276,7 +276,7 @@ void Clock::find_late() {
 void Clock::classify(const isa::Program& program, double warps, bool in_whole_blocks) {
   bool stores_ahead = true;
   for (const isa::Function& f : program.functions) {
-    blocks_.emplace_back(f.code.size());
+    first_blocks_.emplace_back(f.code.size(), Block::kNone);
     for (const isa::Op& op : f.code) {
       const isa::Line& line = f.lines[static_cast<size_t>(op.line)];
       stores_ahead = stores_ahead && waits_at_barriers_alone(line.text, kind_of(line.text, line.unit));

@@ -41,7 +41,7 @@ std::span<const uint32_t> Clock::results(const Info& i) const {
     w.stall = start - w.clock;
     w.stall_line = loaded;
   }
-  start = std::max(start, quarter.issue.take(start, 1) - 1);
+  start = std::max(start, quarter.issue(start, 1) - 1);
   ++issued_by_source_[static_cast<size_t>(i.source)];
   w.clock += 1;
   w.pending = std::max(w.pending, start);
@@ -62,7 +62,7 @@ std::span<const uint32_t> Clock::results(const Info& i) const {
   if (i.in_warp)
     done = sm.memory.take(start, i.interval / kQuarters) - i.interval / kQuarters + i.latency;
   else if (i.interval > 0)
-    done = quarter.pipes[static_cast<size_t>(i.pipe)].take(start, i.interval) - i.interval + i.latency;
+    done = quarter.take(i.pipe, start, i.interval) - i.interval + i.latency;
   w.pending = std::max(w.pending, done - i.latency);  // until then it cannot be issued
   give(i, w, done, loaded);
   if (i.ends_block) w.clock = w.pending = std::max({w.clock, w.pending, w.ordered}) + i.latency;
@@ -70,17 +70,17 @@ std::span<const uint32_t> Clock::results(const Info& i) const {
   return start;
 }
 
-bool Clock::costs_time(int function, uint32_t pc, uint32_t lanes) {
+bool Clock::costs_time(int function, uint32_t pc, uint32_t lanes, Notes reached) {
   const Info& i = infos_[static_cast<size_t>(function)][pc];
   WarpTime& w = *warp_;
   turn_line_ = i.line;
   if (!i.has_row) lacks_row(function, pc);
   if (i.kind == OpKind::arithmetic) return compute(i, w, *sm_) - turn_begin_ < kAhead && i.goes_on;
-  return act(i, w, *sm_, lanes);
+  return act(i, w, *sm_, lanes, reached);
 }
 
 // Of what does more than compute. Returns whether the turn may go on.
-bool Clock::act(const Info& i, WarpTime& w, Multiprocessor& sm, uint32_t lanes) {
+bool Clock::act(const Info& i, WarpTime& w, Multiprocessor& sm, uint32_t lanes, Notes reached) {
   int loaded = 0;
   double start = needs(i, w, loaded);
   start = issue(i, w, sm.quarters[w.quarter], start, loaded);
@@ -98,7 +98,7 @@ bool Clock::act(const Info& i, WarpTime& w, Multiprocessor& sm, uint32_t lanes) 
       sm.tensor_busy += i.interval;
       give(i, w, sm.tensor_sync.take(start, i.interval) - i.interval + i.latency, loaded);
       break;
-    case OpKind::memory: memory(i, w, start); break;
+    case OpKind::memory: memory(i, w, start, reached); break;
     case OpKind::barrier: {
       const double at = all_before();
       w.clock = w.pending = at + i.interval;
@@ -109,7 +109,6 @@ bool Clock::act(const Info& i, WarpTime& w, Multiprocessor& sm, uint32_t lanes) 
     case OpKind::copy:
       now_ = std::max(now_, all_before());
       w.ordered = all_before() + i.latency;
-      reached_.clear();
       return false;
     case OpKind::multiply:  // the warp stands until there is room for it
       w.clock = w.pending = w.ordered =
@@ -137,7 +136,6 @@ bool Clock::act(const Info& i, WarpTime& w, Multiprocessor& sm, uint32_t lanes) 
   }
   if (i.ends_block) w.clock = w.pending = all_before() + i.latency;
   now_ = std::max(now_, w.pending);
-  reached_.clear();
   return goes_on;
 }
 

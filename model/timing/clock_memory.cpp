@@ -1,6 +1,7 @@
 // Loads and stores: shared memory, L1, L2, DRAM.
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "model/timing/clock_state.h"
 
@@ -13,17 +14,7 @@ bool falls_below(uint64_t address, double part) {
   return static_cast<double>(mixed >> 40) < part * static_cast<double>(1 << 24);
 }
 
-using Form = run::Reach::Form;
-
 constexpr uint64_t kSector = 32, kSectors = kLine / kSector;
-
-uint64_t address_of(const run::Reach& r, uint32_t lane) {
-  switch (r.form) {
-    case Form::row: return r.first + lane * r.bytes;
-    case Form::same: return r.first;
-    default: return r.addresses[lane];
-  }
-}
 
 }  // namespace
 
@@ -94,34 +85,9 @@ double Clock::from_l2(uint64_t address, double bytes, Multiprocessor& sm, double
   return end;
 }
 
-// Wavefronts of shared memory: 128 bytes each, of banks of 4; lanes that read one word share it.
-double Clock::shared(const run::Reach& r, Multiprocessor& sm, double start) {
-  constexpr uint64_t kMost = 16;
-  const auto bytes = static_cast<uint32_t>(std::clamp<uint64_t>(r.bytes, 4, kMost));
-  const uint32_t together = 128 / bytes;
-  const uint32_t groups = machine::kLanes / together;
-  // Words that follow each other, or are one, meet nowhere.
-  if (r.form != Form::each && r.bytes <= kMost)
-    return sm.memory.take(start, groups * value(Key::shared_interval));
-  double fronts = 0;
-  for (uint32_t first = 0; first < machine::kLanes; first += together) {
-    std::array<std::array<uint64_t, 32>, 32> words;
-    std::array<uint32_t, 32> count{};
-    uint32_t most = 0;
-    for (uint32_t lane = first; lane < first + together; ++lane) {
-      if ((r.lanes >> lane & 1) == 0) continue;
-      for (uint32_t b = 0; b < bytes; b += 4) {
-        const uint64_t word = (address_of(r, lane) + b) / 4;
-        auto& bank = words[word % 32];
-        uint32_t& n = count[word % 32];
-        if (std::find(bank.begin(), bank.begin() + n, word) != bank.begin() + n || n == 32) continue;
-        bank[n++] = word;
-        most = std::max(most, n);
-      }
-    }
-    fronts += most;
-  }
-  fronts = std::max(fronts, 1.0);
+// Words that follow each other, or are one, meet nowhere in shared memory.
+double Clock::shared(const Access& a, Multiprocessor& sm, double start) {
+  const uint32_t fronts = a.is(Access::How::wavefronts) ? a.many : std::max(a.bytes, 4u) / 4;
   return sm.memory.take(start, fronts * value(Key::shared_interval));
 }
 
@@ -134,21 +100,21 @@ struct Clock::Sectors {
   std::array<Line, 32 * 17> lines;
   size_t count = 0;  // of lines
   uint32_t all = 0;  // sectors
-  const run::Reach& reach;
+  const Access& access;
+  const Notes addresses;
 
-  explicit Sectors(const run::Reach& r) : reach(r) {
-    if (r.form != Form::each) {
-      add_from(r.first, r.first + (r.form == Form::row ? machine::kLanes : 1) * r.bytes);
+  Sectors(const Access& a, Notes those) : access(a), addresses(those) {
+    if (!a.is(Access::How::each)) {
+      add_from(a.first, a.first + (a.is(Access::How::row) ? uint64_t{machine::kLanes} : 1) * a.bytes);
     } else {
       bool ascend = true;
-      for (uint32_t lanes = r.lanes; lanes != 0; lanes &= lanes - 1) {
-        const uint64_t from = r.addresses[static_cast<size_t>(std::countr_zero(lanes))];
+      for (const uint64_t from : addresses) {
         ascend = ascend && (count == 0 || from / kLine >= lines[count - 1].line);
-        add_from(from, from + r.bytes);
+        add_from(from, from + a.bytes);
       }
       if (!ascend) {
         std::sort(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(count),
-                  [](const Line& a, const Line& b) { return a.line < b.line; });
+                  [](const Line& x, const Line& y) { return x.line < y.line; });
         join();
       }
     }
@@ -157,12 +123,10 @@ struct Clock::Sectors {
   }
   // A sector may begin before the region in which the bytes lie that are reached in it.
   uint64_t first_byte(uint64_t sector) const {
-    if (reach.form != Form::each) return std::max(reach.first, sector * kSector);
-    for (uint32_t lanes = reach.lanes; lanes != 0; lanes &= lanes - 1) {
-      const uint64_t from = reach.addresses[static_cast<size_t>(std::countr_zero(lanes))];
-      if (from / kSector <= sector && sector <= (from + reach.bytes - 1) / kSector)
+    if (!access.is(Access::How::each)) return std::max(access.first, sector * kSector);
+    for (const uint64_t from : addresses)
+      if (from / kSector <= sector && sector <= (from + access.bytes - 1) / kSector)
         return std::max(from, sector * kSector);
-    }
     return sector * kSector;
   }
   uint64_t lowest() const {
@@ -192,13 +156,13 @@ struct Clock::Sectors {
   }
 };
 
-double Clock::global(const run::Reach& r, const Info& i, Multiprocessor& sm, double start) {
-  const Sectors sectors(r);
+double Clock::global(const Access& a, Notes addresses, const Info& i, Multiprocessor& sm, double start) {
+  const Sectors sectors(a, addresses);
   constexpr double kProbed = 512;
   const double data = static_cast<double>(sectors.all) * 32 * value(Key::l1_interval) / kProbed;
   double end = sm.memory.take(start, std::max(static_cast<double>(sectors.count), data));
   warp_->pending = std::max(warp_->pending, end - value(Key::queue));
-  if (r.kind == machine::AccessKind::write) {
+  if (a.is(machine::AccessKind::write)) {
     const double bytes = static_cast<double>(sectors.all) * 32;
     sm.l2.take(start, bytes);
     l2_.take(start, bytes);
@@ -210,10 +174,11 @@ double Clock::global(const run::Reach& r, const Info& i, Multiprocessor& sm, dou
   }
   const double queued = end;
   end = queued + value(Key::l1_latency);
-  const bool cached = r.kind == machine::AccessKind::read && i.cached;
+  const bool cached = a.is(machine::AccessKind::read) && i.cached;
   for (size_t k = 0; k < sectors.count; ++k) {
     const auto [line, wanted] = sectors.lines[k];
-    for (uint32_t missing = cached ? sm.l1.misses(line, wanted) : wanted; missing != 0;) {
+    for (uint32_t missing = cached ? sm.l1.misses(line, touched_.number(line), wanted) : wanted;
+         missing != 0;) {
       const auto first = static_cast<uint32_t>(std::countr_zero(missing));
       const auto run = static_cast<uint32_t>(std::countr_one(missing >> first));
       end = std::max(end, from_l2(sectors.first_byte(line * kSectors + first), run * 32.0, sm, queued,
@@ -224,32 +189,33 @@ double Clock::global(const run::Reach& r, const Info& i, Multiprocessor& sm, dou
   return end;
 }
 
-void Clock::memory(const Info& i, WarpTime& w, double start) {
+void Clock::memory(const Info& i, WarpTime& w, double start, Notes reached) {
   Multiprocessor& sm = *sm_;
   const bool loads = i.results != 0;
   double done = start;
   bool slow = false;
   constexpr double kLocal = 4;  // wavefronts of a word of each lane's local memory
-  for (const run::Reach& r : reached_) {
-    const uint64_t address = r.first;
-    if (address >= machine::kSharedWindow && address < machine::kLocalWindow) {
-      const uint64_t rank = (address - machine::kSharedWindow) >> machine::kRankShift;
+  while (!reached.empty()) {
+    Access a;
+    std::memcpy(static_cast<void*>(&a), reached.data(), sizeof a);
+    const Notes addresses =
+        reached.subspan(sizeof a / sizeof(uint64_t), a.is(Access::How::each) ? a.many : 0);
+    reached = reached.subspan(sizeof a / sizeof(uint64_t) + addresses.size());
+    if (a.first >= machine::kSharedWindow && a.first < machine::kLocalWindow) {
+      const uint64_t rank = (a.first - machine::kSharedWindow) >> machine::kRankShift;
       const bool remote = rank != w.rank;
-      const double front = shared(r, sm, start);
+      const double front = shared(a, sm, start);
       w.pending = std::max(w.pending, front - value(Key::queue));
-      done = std::max(done, front + value(remote                                  ? Key::remote_latency
-                                          : r.kind == machine::AccessKind::update ? Key::shared_atomic
-                                                                                  : Key::shared_latency));
+      done = std::max(done, front + value(remote                              ? Key::remote_latency
+                                          : a.is(machine::AccessKind::update) ? Key::shared_atomic
+                                                                              : Key::shared_latency));
       slow = true;
-    } else if (machine::is_global(address)) {
-      if (r.kind == machine::AccessKind::update) {
-        const double fetched = global(r, i, sm, start);
-        done = std::max(done, fetched + value(Key::global_atomic) - value(Key::l2_latency));
-      } else {
-        done = std::max(done, global(r, i, sm, start));
-      }
+    } else if (machine::is_global(a.first)) {
+      const double fetched = global(a, addresses, i, sm, start);
+      const bool update = a.is(machine::AccessKind::update);
+      done = std::max(done, update ? fetched + value(Key::global_atomic) - value(Key::l2_latency) : fetched);
       slow = true;
-    } else if (address < machine::kConstWindow) {
+    } else if (a.first < machine::kConstWindow) {
       done = std::max(done, sm.memory.take(start, kLocal) + value(Key::l1_latency));
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "model/timing/clock.h"
@@ -56,14 +57,18 @@ struct Clock::Block {
   struct Name {
     uint32_t row, of;
   };
+  static constexpr uint32_t kNone = UINT32_MAX;
   uint32_t to = 0, issues = 0;
-  bool plain = false;  // else one operation after the other
+  uint32_t from = 0;
+  int function = 0;
+  uint32_t next = kNone;  // of those that begin there
+  bool plain = false;     // else one operation after the other
   bool lacks_rows = false;
   int line = 0;
   double length = 0;   // until the last has begun
   double made = 0;     // until the last row is there, alone
   uint32_t pipes = 0;  // that it needs
-  std::array<uint8_t, kPipes> pipe{};
+  std::array<Pipe, kPipes> pipe{};
   Work work{}, last{};
   std::vector<In> ins;
   std::vector<Out> outs;
@@ -72,44 +77,59 @@ struct Clock::Block {
   std::array<uint32_t, kSources.size()> by_source{};
 };
 
+// What a warp reaches at one go, as far as time hangs on it. Among notes the addresses of its lanes follow.
+struct Clock::Access {
+  enum class How : uint8_t {
+    row,        // lane i at first + i * bytes
+    same,       // all lanes at first
+    each,       // so many lanes have addresses of their own
+    wavefronts  // of shared memory: so many
+  };
+  uint64_t first = 0;  // the lowest lane's
+  uint32_t many = 0;
+  uint32_t bytes : 28 = 0;  // of each lane
+  uint32_t how : 2 = 0;
+  uint32_t kind : 2 = 0;
+
+  bool is(How h) const { return how == static_cast<uint32_t>(h); }
+  bool is(machine::AccessKind k) const { return kind == static_cast<uint32_t>(k); }
+};
+
 // What a warp has executed before its time, in order.
 class Clock::Ahead {
  public:
   struct Step {
-    uint32_t pc = 0;
-    uint32_t to = 0;  // operations up to it that compute; 0: one that does more
+    uint32_t number = 0;  // of a block; of a single operation where it stands in its function
     uint16_t function = 0;
-    uint16_t reaches = 0;  // accesses that this one made
-    bool did = false;      // its guard held for some lane
-    bool ends_turn = false;
+    uint16_t notes : 13 = 0;  // words behind it, on what it reached
+    uint16_t computes : 1 = 0;
+    uint16_t did : 1 = 0;  // its guard held for some lane
+    uint16_t ends_turn : 1 = 0;
   };
+  static_assert(sizeof(Step) == sizeof(uint64_t));
   bool empty() const { return at_ == size_; }
   // In words.
   size_t size() const { return size_; }
   const uint64_t* next() const { return notes_.get() + at_; }
-  void add(Step of, const run::Reaches& reached);
-  // The first that has not cost its time, and what it reached.
-  Step take(run::Reaches& reached);
+  void add(Step step, Notes reached) {
+    if (size_ + 1 + reached.size() > room_) make_room(1 + reached.size());
+    step.notes = static_cast<uint16_t>(reached.size());
+    std::memcpy(&notes_[size_], static_cast<const void*>(&step), sizeof step);
+    std::copy(reached.begin(), reached.end(), &notes_[size_ + 1]);
+    size_ += 1 + reached.size();
+  }
+  // The first that has not cost its time.
+  Step take() {
+    Step out;
+    std::memcpy(static_cast<void*>(&out), &notes_[at_], sizeof out);
+    at_ += 1 + out.notes;
+    return out;
+  }
+  // What that one reached; until something is added.
+  Notes reached(Step last) const { return {notes_.get() + at_ - last.notes, last.notes}; }
+  void start_again() { at_ = size_ = 0; }
 
  private:
-  // There is room for it.
-  template <class T>
-  void put(const T& what) {
-    static_assert(sizeof(T) % sizeof(uint64_t) == 0);
-    std::memcpy(&notes_[size_], &what, sizeof(T));
-    size_ += sizeof(T) / sizeof(uint64_t);
-  }
-  template <class T>
-  void get(T& what) {
-    std::memcpy(static_cast<void*>(&what), &notes_[at_], sizeof(T));
-    at_ += sizeof(T) / sizeof(uint64_t);
-  }
-  struct Access {
-    run::Reach::Form form;
-    machine::AccessKind kind;
-    uint32_t lanes;
-    uint64_t bytes, first;
-  };
   void make_room(size_t words);
   std::unique_ptr<uint64_t[]> notes_;
   size_t room_ = 0, size_ = 0, at_ = 0;

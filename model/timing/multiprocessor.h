@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/timing/cost.h"
+#include "model/timing/lines.h"
 #include "model/timing/server.h"
 
 namespace bitwell::timing {
@@ -14,27 +15,28 @@ namespace bitwell::timing {
 class L1 {
  public:
   void set_size(uint64_t bytes) {
-    count_ = std::max<uint64_t>(bytes / 128 / kWays, 1);
+    count_ = std::max<uint64_t>(bytes / kLine / kWays, 1);
     sets_.assign(count_, {});
   }
-  // Which of those sectors of a line it has not got; from now on it has them.
-  uint32_t misses(uint64_t line, uint32_t sectors) {
-    std::array<uint64_t, kWays>& ways = sets_[(line ^ (line >> 9)) % count_].ways;
+  // Which of those sectors of a line it has not got; from now on it has them. `number`: the line's own.
+  uint32_t misses(uint64_t line, uint32_t number, uint32_t sectors) {
+    std::array<uint32_t, kWays>& ways = sets_[(line ^ (line >> 9)) % count_].ways;
+    const uint32_t there = number + 1;
     size_t at = 0;
-    while (at < kWays && ways[at] >> kSectors != line + 1) ++at;
-    const uint64_t had = at < kWays ? ways[at] & kAllSectors : 0;
+    while (at < kWays && ways[at] >> kSectors != there) ++at;
+    const uint32_t had = at < kWays ? ways[at] & kAllSectors : 0;
     for (size_t k = std::min(at, kWays - 1); k > 0; --k) ways[k] = ways[k - 1];
-    ways.front() = (line + 1) << kSectors | had | sectors;
-    return sectors & ~static_cast<uint32_t>(had);
+    ways.front() = there << kSectors | had | sectors;
+    return sectors & ~had;
   }
 
  private:
   static constexpr size_t kWays = 16;
   static constexpr int kSectors = 4;
-  static constexpr uint64_t kAllSectors = (1 << kSectors) - 1;
+  static constexpr uint32_t kAllSectors = (1 << kSectors) - 1;
   // A line's number and 1, and a bit for each of its sectors; the most recent first, 0 where there is none.
   struct alignas(64) Set {
-    std::array<uint64_t, kWays> ways{};
+    std::array<uint32_t, kWays> ways{};
   };
   std::vector<Set> sets_;
   uint64_t count_ = 1;
@@ -45,12 +47,19 @@ inline constexpr size_t kPipes = 4;
 inline constexpr size_t kQuarters = 4;
 
 // A quarter of it, which issues an instruction a cycle.
-struct Quarter {
-  Quarter(const double& now)
-      : issue(16, 1, &now),
-        pipes{Server{16, 1, &now}, Server{16, 1, &now}, Server{16, 1, &now}, Server{32, 1, &now}} {}
-  Server issue;
-  std::array<Server, kPipes> pipes;
+class Quarter {
+ public:
+  Quarter(const double& now) : often_(16, 1, &now), sfu_(32, 1, &now) {}
+  // As a server of issue slots, or of that pipe.
+  double issue(double at, double amount) { return often_.take(kIssue, at, amount); }
+  double take(Pipe pipe, double at, double amount) {
+    return pipe == Pipe::sfu ? sfu_.take(at, amount) : often_.take(static_cast<size_t>(pipe), at, amount);
+  }
+
+ private:
+  static constexpr size_t kIssue = kPipes - 1;  // in the place of the one that stands apart
+  Servers<kPipes> often_;
+  Server sfu_;
 };
 
 struct Multiprocessor {

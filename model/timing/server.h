@@ -1,6 +1,7 @@
-// A part of a device that serves so much in so many cycles.
+// Parts of a device that serve so much in so many cycles.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -8,29 +9,31 @@
 
 namespace bitwell::timing {
 
+// Some that are mostly asked together, each for itself: what is known of them of one time stands together.
 // Time is cut into intervals, each of which serves what it can. Requests need not come in the order of time:
 // one that is asked later takes what the interval has left.
-class Server {
+template <size_t Some>
+class Servers {
  public:
-  // `rate`: units a cycle. `now`: requests are for then, or a little earlier, or later; it then has room for
-  // what lies ahead, and no more. There are thousands.
-  Server(double interval, double rate, const double* now = nullptr)
-      : interval_(interval),
-        rate_(rate),
-        inverse_(1 / interval),
+  // `rate`: units a cycle. `now`: requests are for then, or a little earlier, or later; there is then room
+  // for what lies ahead, and no more. There are thousands.
+  Servers(double interval, double rate, const double* now = nullptr)
+      : inverse_(1 / interval),
+        interval_(interval),
         cycles_(1 / rate),
         capacity_(static_cast<float>(interval * rate)),
-        now_(now),
         bits_(now == nullptr ? kMostBits : kLeastBits),
-        mask_((uint64_t{1} << bits_) - 1),
+        now_(now),
+        rate_(rate),
         slots_(make_slots(bits_)) {}
 
-  // When `amount` that is asked for at that time has been served.
-  [[gnu::always_inline]] double take(double at, double amount) {
-    served_ += amount;
+  // When `amount` that is asked of that one for that time has been served.
+  [[gnu::always_inline]] double take(size_t which, double at, double amount) {
+    One& one = all_[which];
+    one.served += amount;
     auto index = static_cast<uint64_t>(static_cast<int64_t>(std::max(0.0, at) * inverse_));
-    if (index >= full_from_ && index < full_to_) index = full_to_;
-    Slot& slot = slots_[index & mask_];
+    if (index >= one.full_from && index < one.full_to) index = one.full_to;
+    Slot& slot = slots_[place(which, index)];
     const auto round = static_cast<uint16_t>(index >> bits_);
     if (slot.round == round) {
       if (amount < capacity_ - static_cast<double>(slot.used)) [[likely]] {
@@ -41,9 +44,13 @@ class Server {
       slot = {round, 0, static_cast<float>(amount)};
       return std::max(end(index, slot), at + amount * cycles_);
     }
-    return take_slowly(index, at, amount);
+    return take_slowly(which, index, at, amount);
   }
-  double served() const { return served_; }
+  // Where there is one.
+  [[gnu::always_inline]] double take(double at, double amount) requires(Some == 1) {
+    return take(0, at, amount);
+  }
+  double served(size_t which = 0) const { return all_[which].served; }
   double rate() const { return rate_; }
 
  private:
@@ -56,86 +63,86 @@ class Server {
     uint16_t further;  // of one that is full: so many behind the next one is the first that may not be
     float used;
   };
+  struct One {
+    double served = 0;
+    uint64_t full_from = 0, full_to = 0;  // the last run of intervals that have nothing left
+  };
   struct Free {
     void operator()(Slot* s) const { std::free(s); }
   };
   using Slots = std::unique_ptr<Slot[], Free>;
   static Slots make_slots(int bits) {
-    Slots out(static_cast<Slot*>(std::calloc(size_t{1} << bits, sizeof(Slot))));
+    Slots out(static_cast<Slot*>(std::calloc(Some << bits, sizeof(Slot))));
     if (out == nullptr) throw std::bad_alloc();
     return out;
   }
+  size_t place(size_t which, uint64_t index) const {
+    return (index & ((uint64_t{1} << bits_) - 1)) * Some + which;
+  }
   // Of an interval that had another's place, or that has not got as much left.
-  [[gnu::noinline]] double take_slowly(uint64_t index, double at, double amount) {
-    Slot& slot = this->slot(index);
+  [[gnu::noinline]] double take_slowly(size_t which, uint64_t index, double at, double amount) {
+    Slot& slot = this->slot(which, index);
     if (amount < capacity_ - static_cast<double>(slot.used)) {
       slot.used += static_cast<float>(amount);
       return std::max(end(index, slot), at + amount * cycles_);
     }
-    return amount > 0 ? std::max(take_several(index, amount), at + amount * cycles_) : at;
+    return amount > 0 ? std::max(take_several(which, index, amount), at + amount * cycles_) : at;
   }
-  Slot& slot(uint64_t index) {
-    Slot& out = slots_[index & mask_];
+  Slot& slot(size_t which, uint64_t index) {
+    Slot& out = slots_[place(which, index)];
     const auto round = static_cast<uint16_t>(index >> bits_);
     if (out.round == round) return out;
-    if (!may_go(index, out)) return slot_with_room(index);
+    if (!may_go(index, out)) return slot_with_room(which, index);
     out = {round, 0, 0};
     return out;
   }
-  // Whether what is there, and is not of that interval, need not be kept.
+  static constexpr uint64_t kBack = 64;
+  uint64_t now_index() const { return static_cast<uint64_t>(static_cast<int64_t>(*now_ * inverse_)); }
+  // Whether what is there, and is not of that interval, need not be kept: at a look.
   bool may_go(uint64_t index, const Slot& at) const {
-    return bits_ == kMostBits || at.used <= 0 || is_past(index, at);
+    if (at.used <= 0 || bits_ == kMostBits) return true;
+    const auto rounds = static_cast<int16_t>(static_cast<uint16_t>((index >> bits_) - at.round));
+    return rounds > 0 && index + kBack < now_index() + (uint64_t{1} << bits_);
   }
-  [[gnu::noinline]] Slot& slot_with_room(uint64_t index) {
-    Slot* out = &slots_[index & mask_];
-    while (!may_go(index, *out) && lies_ahead(index, *out)) {
+  [[gnu::noinline]] Slot& slot_with_room(size_t which, uint64_t index) {
+    Slot* out = &slots_[place(which, index)];
+    while (!may_go(index, *out) && index_of(index, place(which, index) / Some, *out) + kBack >= now_index()) {
       make_room();
-      out = &slots_[index & mask_];
+      out = &slots_[place(which, index)];
       if (out->round == static_cast<uint16_t>(index >> bits_)) return *out;
     }
     *out = {static_cast<uint16_t>(index >> bits_), 0, 0};
     return *out;
   }
-  // Whether what is there, and is not of that interval, is known to be past without asking for the time.
-  bool is_past(uint64_t index, const Slot& at) const {
-    return static_cast<int16_t>(static_cast<uint16_t>((index >> bits_) - at.round)) > 0 &&
-           index <= past_ + mask_;
-  }
-  // Whether it may still be asked for.
-  bool lies_ahead(uint64_t index, const Slot& at) {
-    past_ = std::max(now_index(), kBack) - kBack;
-    return index_of(index, at) >= past_;
-  }
-  static constexpr uint64_t kBack = 64;
-  uint64_t now_index() const { return static_cast<uint64_t>(std::max(0.0, *now_) * inverse_); }
-  // The interval that stands there, which is near that one.
-  uint64_t index_of(uint64_t near, const Slot& at) const {
+  // The interval that stands at that place, and is near that other one.
+  uint64_t index_of(uint64_t near, size_t place, const Slot& at) const {
     const uint64_t round = near >> bits_;
     const auto by = static_cast<int16_t>(static_cast<uint16_t>(at.round - static_cast<uint16_t>(round)));
-    const uint64_t place = static_cast<uint64_t>(&at - slots_.get());
     return (round + static_cast<uint64_t>(static_cast<int64_t>(by))) << bits_ | place;
   }
   void make_room() {
-    const int bits = bits_ + 1;
-    Slots more = make_slots(bits);
+    Slots few = std::move(slots_);
+    const size_t many = size_t{1} << bits_;
     const uint64_t now = now_index();
-    for (size_t i = 0; i < size_t{1} << bits_; ++i) {
-      const Slot& from = slots_[i];
-      const uint64_t index = index_of(now, from);
-      if (from.used <= 0 || index + kBack < now) continue;
-      more[index % (uint64_t{1} << bits)] = {static_cast<uint16_t>(index >> bits), from.further, from.used};
-    }
+    Slots more = make_slots(bits_ + 1);
+    for (size_t i = 0; i < many; ++i)
+      for (size_t which = 0; which < Some; ++which) {
+        const Slot& from = few[i * Some + which];
+        const uint64_t index = index_of(now, i, from);
+        if (from.used <= 0 || index + kBack < now) continue;
+        more[index % (2 * many) * Some + which] = {static_cast<uint16_t>(index >> (bits_ + 1)), from.further,
+                                                   from.used};
+      }
     slots_ = std::move(more);
-    bits_ = bits;
-    mask_ = (uint64_t{1} << bits) - 1;
+    ++bits_;
   }
   // The first from there on that has something left.
-  uint64_t not_full(uint64_t index) {
+  uint64_t not_full(size_t which, uint64_t index) {
     uint64_t to = index;
-    for (const Slot* s = &slot(to); static_cast<double>(s->used) >= capacity_; s = &slot(to))
+    for (const Slot* s = &slot(which, to); static_cast<double>(s->used) >= capacity_; s = &slot(which, to))
       to += s->further + 1;
     while (index < to) {  // the way is shorter next time
-      Slot& s = slot(index);
+      Slot& s = slot(which, index);
       const uint64_t next = index + s.further + 1;
       s.further = static_cast<uint16_t>(std::min<uint64_t>(to - index - 1, UINT16_MAX));
       index = next;
@@ -147,12 +154,12 @@ class Server {
            static_cast<double>(s.used) * cycles_;
   }
   // What one interval has not got, the next ones have.
-  double take_several(uint64_t index, double amount) {
+  double take_several(size_t which, uint64_t index, double amount) {
     for (double left = amount;; ++index) {
-      Slot* slot = &this->slot(index);
+      Slot* slot = &this->slot(which, index);
       if (static_cast<double>(slot->used) >= capacity_) {
-        index = not_full(index);
-        slot = &this->slot(index);
+        index = not_full(which, index);
+        slot = &this->slot(which, index);
       }
       const double free = capacity_ - static_cast<double>(slot->used);
       if (left < free) {
@@ -161,27 +168,26 @@ class Server {
       }
       left -= free;
       slot->used = static_cast<float>(capacity_);
-      fill(index);
+      fill(all_[which], index);
       if (left <= 0) return end(index, *slot);
     }
   }
-  // The last run of intervals that have nothing left.
-  void fill(uint64_t index) {
-    if (index == full_to_)
-      ++full_to_;
-    else if (index > full_to_) {
-      full_from_ = index;
-      full_to_ = index + 1;
+  static void fill(One& one, uint64_t index) {
+    if (index == one.full_to)
+      ++one.full_to;
+    else if (index > one.full_to) {
+      one.full_from = index;
+      one.full_to = index + 1;
     }
   }
-  double interval_, rate_, inverse_, cycles_, capacity_;
-  double served_ = 0;
-  uint64_t full_from_ = 0, full_to_ = 0;
-  const double* now_;
-  uint64_t past_ = 0;  // intervals that come before that one are
+  double inverse_, interval_, cycles_, capacity_;
   int bits_;
-  uint64_t mask_;
+  const double* now_;
+  double rate_;
   Slots slots_;
+  std::array<One, Some> all_{};
 };
+
+using Server = Servers<1>;
 
 }  // namespace bitwell::timing

@@ -1,6 +1,7 @@
 // A run in the order of time: the same bits, and times that what is known of the device explains.
 #include <gtest/gtest.h>
 
+#include "model/timing/lines.h"
 #include "model/timing/server.h"
 #include "verify/launch/start.h"
 #include "verify/schedules/given.h"
@@ -218,6 +219,36 @@ TEST(Timed, AServerWithLittleRoomServesAsOneWithMuch) {
     ASSERT_EQ(much.take(now + ahead, amount), little.take(now + ahead, amount)) << i;
     now += static_cast<double>(drawn >> 60);
   }
+}
+
+TEST(Timed, ServersThatStandTogetherServeAsEachAlone) {
+  double now = 0;
+  Servers<3> together(16, 1, &now);
+  std::array<Server, 3> alone{Server(16, 1, &now), Server(16, 1, &now), Server(16, 1, &now)};
+  uint64_t drawn = 1;
+  for (int i = 0; i < 200000; ++i) {
+    drawn = drawn * 6364136223846793005 + 1442695040888963407;
+    const size_t which = (drawn >> 60) % 3;  // the first has the most to do
+    const double at = now + static_cast<double>(drawn >> 33 & (i % 1000 == 0 ? 0x3fff : 0x3ff));
+    const double amount = static_cast<double>(drawn >> 50 & 31) / 4;
+    ASSERT_EQ(together.take(which, at, amount), alone[which].take(at, amount)) << i;
+    now += static_cast<double>(drawn >> 62);
+  }
+  for (size_t which = 0; which < alone.size(); ++which)
+    EXPECT_EQ(together.served(which), alone[which].served());
+}
+
+// Numbers are the same for a line whenever it is asked, and others for others.
+TEST(Timed, LinesHaveNumbersOfTheirOwn) {
+  Lines lines;
+  constexpr uint64_t kApart = 512;
+  const uint32_t first = lines.number(7), far = lines.number(uint64_t{1} << 50);
+  EXPECT_NE(first, far);
+  EXPECT_EQ(lines.number(8), first + 1);
+  for (uint64_t i = 2; i < Lines::kMost / kApart; ++i) EXPECT_NE(lines.number(i * kApart), first);
+  EXPECT_EQ(lines.number(7), first);
+  EXPECT_EQ(lines.number(uint64_t{1} << 50), far);
+  EXPECT_THROW(lines.number(uint64_t{1} << 51), machine::Unsupported);
 }
 
 TEST(Timed, MoreBytesAreNeverFaster) {
