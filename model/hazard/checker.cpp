@@ -165,9 +165,18 @@ uint32_t Checker::row_access(const machine::Access& a, Cluster& c, const RowReac
     Shadow* const shadow = shadow_of(c, ledger_.global, address);
     if (shadow == nullptr || address % a.bytes != 0) continue;
     if (shadow != &ledger_.global ? clusters_.several_ctas() : launches_.overlaps()) continue;
-    const auto [page, row] =
+    auto [page, row] =
         shadow->row(address, a.bytes, first, static_cast<uint32_t>(std::popcount(run.lanes)), run.apart);
-    if (conflicts_.reach(r, page, row)) done |= run.lanes;
+    for (uint32_t rest = row.lanes; rest != 0;) {
+      row.lanes = rest;
+      const ShadowPage::Acts found = page.acts(row);
+      row.lanes = std::max(found.lanes, 1u);
+      if (found.lanes != 0 && conflicts_.reach(r, page, row, found))
+        for (uint32_t i = 0; i < row.lanes; ++i) done |= 1u << (row.lane + i * row.apart);
+      rest -= row.lanes;
+      row.first += row.lanes * row.each;
+      row.lane += row.lanes * row.apart;
+    }
   }
   return done;
 }

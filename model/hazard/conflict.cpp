@@ -49,13 +49,17 @@ void Conflicts::reach(const Reach& r, Cell& cell, uint64_t address, uint64_t siz
 // Whether each lane is behind what that one has done, who is turned as the lane is; nothing where that is so
 // of some lanes, or may be.
 std::optional<bool> Conflicts::behind(const RowReach& r, const Reader& before) const {
+  if (before.record == r.passed_record) return true;
   const Record& record = ledger_.records[before.record];
   if (record.unit == kUnfinished) return false;
   const bool own_lane = before.lanes == 1;
   if (own_lane && record.unit == r.warp->unit) return true;
   if (!r.alike) return std::nullopt;
   if (r.known != nullptr) {
-    if (r.known->happened.least(record.unit) >= record.time) return true;
+    if (r.known->happened.least(record.unit) >= record.time) {
+      r.passed_record = before.record;
+      return true;
+    }
     if (r.known->happened.most(record.unit) >= record.time) return std::nullopt;
   }
   return own_lane || record.unit != r.warp->unit ? std::optional(false) : std::nullopt;
@@ -72,11 +76,10 @@ std::optional<Readers> Conflicts::read_too(const RowReach& r, Readers before) {
     told = told && over;
     return over.value_or(false);
   };
-  if ((before & kMany) == 0 && covers({record_of(before), 1})) return mine;
+  if ((before & kMany) == 0 && covers({record_of(before), 1u << lane_of(before)})) return mine;
   if (!told || !r.alike) return std::nullopt;
   const Readers now = ledger_.readers.with(before, {r.record, 1}, covers, true);
-  if (!told || turn_of(now) != 0) return std::nullopt;
-  return now;
+  return told ? std::optional(now) : std::nullopt;
 }
 
 // Of those who have read, none is left that a write has to keep.
@@ -92,34 +95,36 @@ bool Conflicts::all_behind(const RowReach& r, Readers before) const {
   return all;
 }
 
-bool Conflicts::reach(const RowReach& r, ShadowPage& page, const CellRow& row) {
-  const std::optional<ShadowPage::Acts> found = page.acts(row);
-  if (!found) return false;
-  if (found->write != kNoAct && !behind(r, {record_of(found->write), 1}).value_or(false)) return false;
-  ShadowPage::Acts now = *found;
+bool Conflicts::reach(const RowReach& r, ShadowPage& page, const CellRow& row,
+                      const ShadowPage::Acts& found) {
+  if (found.write != kNoAct) {
+    const uint32_t lanes = found.any_lane ? ~0u : 1u << lane_of(found.write);
+    if (!behind(r, {record_of(found.write), lanes}).value_or(false)) return false;
+  }
   if (r.site->kind == AccessKind::read) {
     // A load past the coherent cache needs more than order.
-    if (now.write != kNoAct && r.site->order.proxy != Proxy::generic) return false;
-    const std::optional<Readers> reads = read_too(r, now.reads);
+    if (found.write != kNoAct && r.site->order.proxy != Proxy::generic) return false;
+    const std::optional<Readers> reads = read_too(r, found.reads);
     if (!reads) return false;
-    now.reads = *reads;
-  } else {
-    if (once_ && now.write != kNoAct) return false;
-    if ((now.reads & kMany) == 0 && now.reads != kNoAct) {
-      const Record& reads = ledger_.records[record_of(now.reads)];
-      const Record& mine = ledger_.records[r.record];
-      if (!behind(r, {record_of(now.reads), 1}).value_or(false) ||
-          ledger_.records.site_of(reads).order.proxy != Proxy::generic)
-        return false;
-      // As own_since has it.
-      if (reads.unit != mine.unit || reads.time != mine.time) now.reads = kNoAct;
-    } else if (now.reads != kNoAct) {
-      if (!all_behind(r, now.reads)) return false;
-      now.reads = kNoAct;
-    }
-    now.write = act(r.record, 0);
+    if (*reads != found.reads) page.set_reads(row, *reads);
+    return true;
   }
-  page.set(row, *found, now);
+  if (once_ && found.write != kNoAct) return false;
+  Readers reads = found.reads;
+  if ((reads & kMany) == 0 && reads != kNoAct) {
+    const Record& read = ledger_.records[record_of(reads)];
+    const Record& mine = ledger_.records[r.record];
+    if (!behind(r, {record_of(reads), 1u << lane_of(reads)}).value_or(false) ||
+        ledger_.records.site_of(read).order.proxy != Proxy::generic)
+      return false;
+    // As own_since has it.
+    if (read.unit != mine.unit || read.time != mine.time) reads = kNoAct;
+  } else if (reads != kNoAct) {
+    if (!all_behind(r, reads)) return false;
+    reads = kNoAct;
+  }
+  if (reads != found.reads) page.set_reads(row, reads);
+  if (const Act write = act(r.record, 0); found.any_lane || write != found.write) page.set_write(row, write);
   return true;
 }
 

@@ -41,6 +41,7 @@ struct RowReach {
   bool alike;              // all do know the same, and have waited for the same operations
   const Site* site;
   uint32_t record;
+  mutable uint32_t passed_record = 0;  // the last of which all were found to be behind all lanes
 };
 
 // What one says of two accesses of which the later is not, or not enough, behind the earlier.
@@ -66,9 +67,9 @@ class Conflicts {
 
   // Whoever reaches the cell is held against what it holds, and stands in it from now on.
   void reach(const Reach& r, Cell& cell, uint64_t address, uint64_t size);
-  // The same of all lanes of a row, if each cell has the same but for the lane: those of it, or of other
-  // warps, of whom this one knows. Else false, and nothing is done.
-  bool reach(const RowReach& r, ShadowPage& page, const CellRow& row);
+  // The same of all lanes of a row, whose cells have that in common: those of it, or others of whom this one
+  // knows. Else false, and nothing is done.
+  bool reach(const RowReach& r, ShadowPage& page, const CellRow& row, const ShadowPage::Acts& found);
   // There was a load past the coherent cache.
   void past_cache() { non_coherent_ = true; }
   // Something else happens: what was remembered of the last event is over.

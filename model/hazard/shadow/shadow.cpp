@@ -35,46 +35,80 @@ uint16_t ShadowPage::place_of(uint32_t name) {
   return count_++;
 }
 
-bool ShadowPage::one_name(const std::unique_ptr<Code[]>& codes, const CellRow& row, uint32_t& name) const {
-  name = kNoAct;
-  if (codes == nullptr) return true;
-  const Code* const of = codes.get() + row.first;
-  const uint32_t cells = row.lanes * row.each;
-  const Code first = of[0];
-  if (first != 0 && first % machine::kLanes != row.lane) return false;
-  uint32_t other = 0;
-  if (first == 0) {
-    for (uint32_t i = 0; i < cells; ++i) other |= of[i];
-  } else {
-    const int shift = std::countr_zero(row.each);
-    for (uint32_t i = 0; i < cells; ++i)
-      other |= static_cast<uint32_t>(of[i] ^ (first + row.apart * (i >> shift)));
+uint32_t ShadowPage::alike(const Code* codes, const CellRow& row, uint32_t cells) {
+  const Code first = codes[0];
+  const int shift = std::countr_zero(row.each);
+  const uint32_t apart = first == 0 ? 0 : row.apart;
+  if (row.each == 1 && first % machine::kLanes + apart * (cells - 1) < machine::kLanes) {  // most often
+    const auto step = static_cast<Code>(apart);
+    Code other = 0, expected = first;
+    for (uint32_t i = 0; i < cells; ++i, expected = static_cast<Code>(expected + step))
+      other = static_cast<Code>(other | (codes[i] ^ expected));
+    if (other == 0) return cells;
   }
-  if (other != 0) return false;
-  if (first != 0) name = names_[(first >> 5) - 1];
-  return true;
+  const auto differs = [&](uint32_t i) {
+    const uint32_t lane = (first + apart * (i >> shift)) % machine::kLanes;
+    return static_cast<uint32_t>(codes[i] ^ (first / machine::kLanes * machine::kLanes + lane));
+  };
+  uint32_t other = 0;  // all at once, as most often they are alike
+  for (uint32_t i = 1; i < cells; ++i) other |= differs(i);
+  if (other == 0) return cells;
+  uint32_t n = 1;
+  while (differs(n) == 0) ++n;
+  return n;
 }
 
-std::optional<ShadowPage::Acts> ShadowPage::acts(const CellRow& row) const {
-  uint32_t write, before, reads;
-  if (!one_name(writes_, row, write) || !one_name(writes_before_, row, before) || before != kNoAct ||
-      !one_name(reads_, row, reads))
-    return std::nullopt;
-  return Acts{write, reads};
+ShadowPage::Acts ShadowPage::acts(const CellRow& row) const {
+  uint32_t cells = row.lanes * row.each;
+  const auto turned_for_row = [&](Code code) {
+    return code == 0 ? kNoAct : turned(names_[(code >> 5) - 1], code - row.lane);
+  };
+  Acts out;
+  if (writes_before_ != nullptr) {
+    const Code* const before = writes_before_.get() + row.first;
+    cells =
+        static_cast<uint32_t>(std::find_if(before, before + cells, [](Code c) { return c != 0; }) - before);
+    if (cells == 0) return out;
+  }
+  if (reads_ != nullptr) {
+    const Code* const of = reads_.get() + row.first;
+    cells = alike(of, row, cells);
+    out.reads = turned_for_row(of[0]);
+  }
+  if (writes_ != nullptr) {
+    const Code* const of = writes_.get() + row.first;
+    out.write = turned_for_row(of[0]);
+    if (const uint32_t those = alike(of, row, cells); those < cells) {
+      uint32_t named = those;
+      while (named < cells && of[named] / machine::kLanes == of[0] / machine::kLanes) ++named;
+      out.any_lane = named > those;
+      cells = named;
+    }
+  }
+  out.lanes = cells / row.each;
+  return out;
 }
 
-void ShadowPage::put(std::unique_ptr<Code[]>& codes, const CellRow& row, uint32_t name) {
+void ShadowPage::put(std::unique_ptr<Code[]>& codes, const CellRow& row, uint32_t value) {
   if (codes == nullptr) codes = std::make_unique<Code[]>(kPageBytes >> shift_);
   const uint32_t cells = row.lanes * row.each;
-  if (name == kNoAct) {
+  if (value == kNoAct) {
     std::fill_n(codes.get() + row.first, cells, Code{0});
     return;
   }
+  const uint32_t name = unturned(value);
   if (recent_ >= count_ || names_[recent_] != name) recent_ = place_of(name);
-  const uint32_t first = static_cast<uint32_t>(recent_ + 1) << 5 | row.lane;
+  const uint32_t place = static_cast<uint32_t>(recent_ + 1) << 5, lane = row.lane + turn_of(value);
   const int shift = std::countr_zero(row.each);
   Code* const of = codes.get() + row.first;
-  for (uint32_t i = 0; i < cells; ++i) of[i] = static_cast<Code>(first + row.apart * (i >> shift));
+  if (row.each == 1 && lane % machine::kLanes + row.apart * (cells - 1) < machine::kLanes) {  // most often
+    auto next = static_cast<Code>(place | lane % machine::kLanes);
+    const auto step = static_cast<Code>(row.apart);
+    for (uint32_t i = 0; i < cells; ++i, next = static_cast<Code>(next + step)) of[i] = next;
+    return;
+  }
+  for (uint32_t i = 0; i < cells; ++i)
+    of[i] = static_cast<Code>(place | (lane + row.apart * (i >> shift)) % machine::kLanes);
 }
 
 void ShadowPage::tidy() {

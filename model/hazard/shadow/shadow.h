@@ -6,7 +6,6 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -51,18 +50,18 @@ class ShadowPage {
     if (to.writes_before != from.writes_before) put(writes_before_, i, to.writes_before);
     if (to.reads != from.reads) put(reads_, i, to.reads);
   }
-  // The same of all cells of a row at once, where all have the same, turned by the lane that has the cell in
-  // the row: an act or a set, unturned, or kNoAct.
+  // What the cells of a row's first lanes have in common, turned by the lane that has the cell in the row: an
+  // act or a set that is turned for lane 0, or kNoAct. Nothing stands before their last write.
   struct Acts {
-    Act write;
-    Readers reads;
+    uint32_t lanes = 0;
+    Act write = kNoAct;
+    bool any_lane = false;  // the record alone is common, whatever lanes have written
+    Readers reads = kNoAct;
   };
-  // What they have; nothing where it is something else, or anything stands before the last write.
-  std::optional<Acts> acts(const CellRow& row) const;
-  void set(const CellRow& row, const Acts& from, const Acts& to) {
-    if (to.write != from.write) put(writes_, row, to.write);
-    if (to.reads != from.reads) put(reads_, row, to.reads);
-  }
+  // Of so many lanes as possible; of none where already the cells of the first differ.
+  Acts acts(const CellRow& row) const;
+  void set_write(const CellRow& row, Act write) { put(writes_, row, write); }
+  void set_reads(const CellRow& row, Readers reads) { put(reads_, row, reads); }
   // Cells of 1 << shift bytes from now on, fewer than before; each has what the one that it was part of had.
   void refine(int shift);
   // Each set of readers that a cell has becomes again(set), a set too.
@@ -94,10 +93,9 @@ class ShadowPage {
     if (recent_ >= count_ || names_[recent_] != name) recent_ = place_of(name);
     codes[i] = static_cast<Code>((recent_ + 1) << 5 | turn_of(value));
   }
-  // Whether all cells have one name, or none: `name`. No optional: one of 32 bits is put together in memory,
-  // and read whole before its parts have arrived there.
-  bool one_name(const std::unique_ptr<Code[]>& codes, const CellRow& row, uint32_t& name) const;
-  void put(std::unique_ptr<Code[]>& codes, const CellRow& row, uint32_t name);
+  // How many of the first `cells` have what the first has, turned likewise.
+  static uint32_t alike(const Code* codes, const CellRow& row, uint32_t cells);
+  void put(std::unique_ptr<Code[]>& codes, const CellRow& row, uint32_t value);
   // Where it stands in the list, from now on if it did not.
   uint16_t place_of(uint32_t name);
   // Takes out of the list what no cell has.
