@@ -249,6 +249,14 @@ uint32_t unchanged_lanes(const isa::Op& store, Context& context, uint32_t mask, 
   for (size_t j = 0; j < use.count && context.checked; ++j)
     mask &= context.known_at((*store.sources)[j], mask);
   uint32_t out = 0;
+  if (there.consecutive && all == 4 && use.register_bytes == 4 && mask != 0 &&
+      (!there.tracked || machine::all_written(there.defined[0], all * kLanes))) {  // as most often
+    const auto* const stored = context.row<uint32_t>(store.sources->front());
+    std::array<uint32_t, kLanes> old;
+    std::memcpy(old.data(), there.bytes[0], sizeof old);
+    for (uint32_t i = 0; i < kLanes; ++i) out |= static_cast<uint32_t>(old[i] == stored[i]) << i;
+    return out & mask;
+  }
   for (; mask != 0; mask &= mask - 1) {
     const auto lane = static_cast<size_t>(__builtin_ctz(mask));
     const size_t from_first = there.consecutive ? lane * all : 0, run = there.consecutive ? 0 : lane;
@@ -362,6 +370,22 @@ void resolve(const isa::AddressUse& use, uint32_t row, Context& context, uint32_
         out.defined[i] = out.defined[0] + static_cast<size_t>(i) * size;
     }
   }
+}
+
+void tell_lanes(const isa::AddressUse& use, AccessKind kind, Context& context, uint64_t first, uint64_t apart,
+                size_t size, std::byte* bytes, uint8_t* defined, const isa::Op* store) {
+  uint64_t addresses[kLanes];
+  for (uint64_t i = 0; i < kLanes; ++i) addresses[i] = first + i * apart;
+  uint32_t unchanged = 0;
+  if (store != nullptr) {
+    LaneBytes there;
+    there.bytes[0] = bytes;
+    there.defined[0] = defined;
+    there.tracked = defined != nullptr;
+    there.consecutive = true;
+    unchanged = unchanged_lanes(*store, context, ~0u, there);
+  }
+  tell(context, kind, use.order, ~0u, addresses, size, unchanged);
 }
 
 std::optional<uint64_t> shared_address(const Cluster& cluster, const std::byte* bytes) {

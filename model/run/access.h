@@ -29,6 +29,11 @@ void resolve(const isa::AddressUse& use, uint32_t row, Context& context, uint32_
              AccessKind kind, bool together, LaneBytes& out, const isa::Op* store = nullptr,
              bool claimed = true);
 
+// Those who watch are told of all 32 lanes, whose addresses lie `apart` bytes from each other; `bytes` and
+// `defined`: those of the first, likewise apart.
+void tell_lanes(const isa::AddressUse& use, AccessKind kind, Context& context, uint64_t first, uint64_t apart,
+                size_t size, std::byte* bytes, uint8_t* defined, const isa::Op* store);
+
 // Where a lane's bytes of an access stand, as the origin of a value that was never written there; `size` and
 // `missing` are left to the caller.
 machine::Origin access_origin(Context& context, const LaneBytes& access, int lane);

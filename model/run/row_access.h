@@ -3,6 +3,7 @@
 #pragma once
 #include "model/isa/form/memory_use.h"
 #include "model/isa/lanes/row_moves.h"
+#include "model/run/access.h"
 #include "model/run/context.h"
 #include "model/run/parallel/claim.h"
 #include "model/run/turns/chooser.h"
@@ -48,13 +49,16 @@ struct RowBytes {
   }
 }
 
-// As resolve() of access.h, of a read or a write by all 32 lanes of which nobody is to be told. False, with
-// nothing done, where it is not the common case; resolve() then says what it is.
+// As resolve() of access.h, of a read or a write by all 32 lanes; but nobody is told: tell_row() does that.
+// False, with nothing done, where it is not the common case; resolve() then says what it is.
 template <AccessKind kind>
 [[gnu::always_inline]] inline bool resolve_row(const isa::AddressUse& use, uint32_t row, Context& context,
                                                size_t size, RowBytes& out) {
   Cta& cta = context.cta;
-  if ((context.checked && context.defined_at(row) != ~0u) || cta.cluster.accesses_watched()) return false;
+  if (context.checked && context.defined_at(row) != ~0u) return false;
+  // Who follows values is told lane by lane.
+  if (cta.cluster.accesses_watched() && context.follow() != nullptr) [[unlikely]]
+    return false;
   static const isa::RowMoves& moves = isa::row_moves();
   uint64_t first = 0;
   isa::Apart apart{};
@@ -86,17 +90,30 @@ template <AccessKind kind>
   return true;
 }
 
+// The generic address of lane 0's bytes.
+inline uint64_t generic_address(const Context& context, const RowBytes& row) {
+  const machine::Region& region = *row.region;
+  const uint64_t window = &region == &context.cta.shared            ? machine::kSharedWindow
+                          : &region == &context.cta.grid.parameters ? machine::kParamWindow
+                                                                    : 0;
+  return window + region.base() + static_cast<uint64_t>(row.bytes - region.raw_bytes());
+}
+
 // Of an access that is made so: whoever keeps the time is to know of it.
 inline void note_row(AccessKind kind, Context& context, const RowBytes& row, size_t size) {
   const Took* const turn = context.cta.cluster.counted();
   if (turn == nullptr || turn->reaches == nullptr) [[likely]]
     return;
-  const machine::Region& region = *row.region;
-  const uint64_t window = &region == &context.cta.shared            ? machine::kSharedWindow
-                          : &region == &context.cta.grid.parameters ? machine::kParamWindow
-                                                                    : 0;
-  const auto offset = static_cast<uint64_t>(row.bytes - region.raw_bytes());
-  turn->reaches->row(kind, row.same, window + region.base() + offset, size);
+  turn->reaches->row(kind, row.same, generic_address(context, row), size);
+}
+
+// And those who watch; of a write before it is done. `store`: likewise as resolve() has it.
+inline void tell_row(const isa::AddressUse& use, AccessKind kind, Context& context, const RowBytes& row,
+                     size_t size, const isa::Op* store = nullptr) {
+  if (!context.cta.cluster.accesses_watched()) [[likely]]
+    return;
+  tell_lanes(use, kind, context, generic_address(context, row), row.same ? 0 : size, size, row.bytes,
+             row.defined, store);
 }
 
 }  // namespace bitwell::run

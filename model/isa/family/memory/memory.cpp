@@ -315,6 +315,7 @@ bool load_row(const Op& op, const RowUse& use, run::Context& context) {
   if (!move(at.bytes, context.checked ? at.defined : nullptr, context.rows(), op.results->data()))
     return false;
   run::note_row(machine::AccessKind::read, context, at, size);
+  run::tell_row(use, machine::AccessKind::read, context, at, size);
   touched(use, context, at.global ? ~0u : 0);
   uint32_t* const defined = context.defined();
   for (size_t j = 0; j < use.count; ++j) defined[(*op.results)[j] / machine::kRowBytes] = ~0u;
@@ -332,6 +333,7 @@ bool store_row(const Op& op, const RowUse& use, run::Context& context) {
   run::RowBytes at;
   if (!run::resolve_row<machine::AccessKind::write>(use, op.a, context, size, at)) return false;
   run::note_row(machine::AccessKind::write, context, at, size);
+  run::tell_row(use, machine::AccessKind::write, context, at, size, &op);
   context.cta.cluster.change();
   touched(use, context, 0);
   use.store_rows(context.rows(), op.sources->data(), at.bytes, at.defined);
