@@ -82,6 +82,10 @@ void Clock::raise(UnitId unit, uint32_t lanes, uint32_t time) {
   const auto at = std::lower_bound(entries_.begin(), entries_.end(), unit,
                                    [](const Entry& e, UnitId u) { return e.unit < u; });
   const bool there = at != entries_.end() && at->unit == unit;
+  if (lanes == ~0u && there && at->lanes == nullptr) {  // as most often
+    at->least = std::max(at->least, time);
+    return;
+  }
   Row row{};
   if (there && at->lanes != nullptr)
     row = *at->lanes;

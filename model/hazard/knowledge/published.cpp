@@ -1,5 +1,6 @@
 #include "model/hazard/knowledge/published.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace bitwell::hazard {
@@ -26,17 +27,22 @@ Known published(const Warp& w, uint32_t lane, const Known& known, uint32_t time,
 
 Known published(const Warp& w, uint32_t lanes) {
   auto out = std::make_shared<Knowledge>();
+  publish(*out, w, lanes);
+  return out;
+}
+
+void publish(Knowledge& to, const Warp& w, uint32_t lanes) {
+  const bool issued = std::any_of(w.streams.begin(), w.streams.end(), [](UnitId unit) { return unit != 0; });
   const Knowledge* last = nullptr;
-  for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+  for (uint32_t rest = w.known.alike() && !issued ? lanes & -lanes : lanes; rest != 0; rest &= rest - 1) {
     const auto i = static_cast<uint32_t>(std::countr_zero(rest));
     const Knowledge* const known = w.known[i].get();
-    if (known != nullptr && known != last) join(*out, *known);
+    if (known != nullptr && known != last) join(to, *known);
     last = known;
-    add_operations(*out, w, i, w.ended[i]);
+    if (issued) add_operations(to, w, i, w.ended[i]);
   }
-  out->happened.raise(w.unit, lanes, w.time);
-  add_sc_order(*out, w, lanes);
-  return out;
+  to.happened.raise(w.unit, lanes, w.time);
+  add_sc_order(to, w, lanes);
 }
 
 void learn(Warp& w, uint32_t lanes, const Known& more) {

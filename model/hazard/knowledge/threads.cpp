@@ -42,11 +42,17 @@ void Threads::synchronised(const Synchronisation& s, Cluster& c) {
       w.known.set(s.lanes, published(w, s.lanes));
       ++w.time;
       return;
-    case SyncKind::cta_arrived:
-      c.bars[bar] = joined(c.bars[bar], published(w, s.lanes));
+    case SyncKind::cta_arrived: {
+      std::shared_ptr<Knowledge>& all = c.bars[bar];
+      if (all == nullptr)
+        all = std::make_shared<Knowledge>();
+      else if (all.use_count() > 1)
+        all = std::make_shared<Knowledge>(*all);
+      publish(*all, w, s.lanes);
       if (s.amount == 0) from_one_line(s, w, c.met);
       ++w.time;
       return;
+    }
     // Those who wait come out with what all know who arrived, themselves included.
     case SyncKind::cta_passed: return w.known.set(s.lanes, c.bars[bar]);
     case SyncKind::cluster_arrived: return cluster_arrived(s, c);

@@ -18,9 +18,10 @@ struct Cluster {
   std::map<uint64_t, Mbarrier> mbarriers;                             // by shared::cluster address
   size_t unfenced_inits = 0;                                          // at least so many of them
   std::map<std::pair<UnitId, uint32_t>, RemoteWrites> remote_writes;  // by unit and rank
-  std::map<std::pair<uint32_t, uint64_t>, Known> bars;  // by rank and number: of those who have arrived
-  std::map<std::pair<uint32_t, uint64_t>, Party> met;   // likewise: the first who has, at one of all threads
-  std::array<Known, 2> barrier;                         // barrier.cluster, by parity of its phase
+  // By rank and number: of those who have arrived. Nobody else's, as long as nobody has passed.
+  std::map<std::pair<uint32_t, uint64_t>, std::shared_ptr<Knowledge>> bars;
+  std::map<std::pair<uint32_t, uint64_t>, Party> met;  // likewise: the first who has, at one of all threads
+  std::array<Known, 2> barrier;                        // barrier.cluster, by parity of its phase
   std::unordered_map<uint64_t, Operation> operations;
   std::map<std::pair<uint32_t, int>, Warpgroup> warpgroups;  // by rank and number
   std::unordered_map<uint64_t, Warpgroup*> mma_operations;   // by operation
