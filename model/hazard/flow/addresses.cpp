@@ -4,6 +4,7 @@
 // again.
 #include "model/hazard/flow/addresses.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace bitwell::hazard {
@@ -54,6 +55,17 @@ void Addresses::inside_its_object(const machine::Access& a) {
       a.kind == machine::AccessKind::read ? objects_->read_at(a.ptx_line) : objects_->written_at(a.ptx_line);
   if (object == nullptr || a.mbarrier || a.rows != 0) return;
   const uint32_t lanes = a.operation != 0 ? 1 : a.lanes;
+  uint64_t low = UINT64_MAX, high = 0;
+  for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const uint64_t address = a.addresses[static_cast<size_t>(std::countr_zero(rest))];
+    low = std::min(low, address);
+    high = std::max(high, address);
+  }
+  // All that lies between two places of an object is in it.
+  const ObjectPlace first = object_place(low), last = object_place(high);
+  if (first.space == object->space && last.space == object->space && last.at - first.at == high - low &&
+      object->holds(first.at, high - low + a.bytes))
+    return;
   for (uint32_t i = 0; i < machine::kLanes; ++i) {
     if ((lanes >> i & 1) == 0) continue;
     const ObjectPlace place = object_place(a.addresses[i]);
