@@ -105,11 +105,12 @@ bool in_row(const machine::Access& a) {
   return a.lanes == ~0u && other == 0;
 }
 
-// Of those lanes the first and others that follow it at the same distance, each where the one before it ends,
-// up to `end`.
+// Of those lanes the first and others that follow it at the same distance, each where the one before it ends
+// or as far behind it, up to `end`.
 struct Run {
   uint32_t lanes = 0;  // one bit each
   uint32_t apart = 1;
+  uint64_t step = 0;  // bytes from each to the next
 };
 // Without `search` at distance `apart` alone.
 Run run_of(const machine::Access& a, uint32_t lanes, uint32_t first, uint32_t apart, uint64_t end,
@@ -118,17 +119,24 @@ Run run_of(const machine::Access& a, uint32_t lanes, uint32_t first, uint32_t ap
     return lane < machine::kLanes && (lanes >> lane & 1) != 0 && a.addresses[lane] == address;
   };
   uint64_t next = a.addresses[first] + a.bytes;
-  Run out{1u << first, apart};
+  Run out{1u << first, apart, a.bytes};
   if (next >= end) return out;
   if (!follows(first + apart, next)) {
     if (!search) return out;
     uint32_t other = 1;
     while (other < machine::kLanes && !follows(first + other, next)) other *= 2;
-    if (other >= machine::kLanes) return out;
-    out.apart = other;
+    if (other < machine::kLanes) {
+      out.apart = other;
+    } else {
+      out.apart = 1;
+      if (first + 1 == machine::kLanes || (lanes >> (first + 1) & 1) == 0) return out;
+      next = a.addresses[first + 1];
+      out.step = next - a.addresses[first];  // huge where it is in front
+      if (out.step % a.bytes != 0 || next >= end || out.step >= ShadowPage::kPageBytes) return out;
+    }
   }
   for (uint32_t lane = first + out.apart; next < end && follows(lane, next);
-       lane += out.apart, next += a.bytes)
+       lane += out.apart, next += out.step)
     out.lanes |= 1u << lane;
   return out;
 }
@@ -137,12 +145,12 @@ Run run_of(const machine::Access& a, uint32_t lanes, uint32_t first, uint32_t ap
 Run up_to(const machine::Access& a, uint32_t first, uint64_t end) {
   const uint64_t there = std::max<uint64_t>((end - a.addresses[first] + a.bytes - 1) / a.bytes, 1);
   const uint32_t from = ~0u << first;
-  return {first + there >= machine::kLanes ? from : from & ~(~0u << (first + there)), 1};
+  return {first + there >= machine::kLanes ? from : from & ~(~0u << (first + there)), 1, a.bytes};
 }
 
 }  // namespace
 
-// The lanes that are done with: those side by side that find nothing but what is ordered, in cells that are
+// The lanes that are done with: those in a row that find nothing but what is ordered, in cells that are
 // alike. Others are looked at one by one.
 uint32_t Checker::row_access(const machine::Access& a, Cluster& c, const RowReach& r) {
   const machine::Proxy proxy = a.order.proxy;
@@ -165,8 +173,8 @@ uint32_t Checker::row_access(const machine::Access& a, Cluster& c, const RowReac
     Shadow* const shadow = shadow_of(c, ledger_.global, address);
     if (shadow == nullptr || address % a.bytes != 0) continue;
     if (shadow != &ledger_.global ? clusters_.several_ctas() : launches_.overlaps()) continue;
-    auto [page, row] =
-        shadow->row(address, a.bytes, first, static_cast<uint32_t>(std::popcount(run.lanes)), run.apart);
+    auto [page, row] = shadow->row(address, a.bytes, run.step, first,
+                                   static_cast<uint32_t>(std::popcount(run.lanes)), run.apart);
     for (uint32_t rest = row.lanes; rest != 0;) {
       row.lanes = rest;
       const ShadowPage::Acts found = page.acts(row);
@@ -174,7 +182,7 @@ uint32_t Checker::row_access(const machine::Access& a, Cluster& c, const RowReac
       if (found.lanes != 0 && conflicts_.reach(r, page, row, found))
         for (uint32_t i = 0; i < row.lanes; ++i) done |= 1u << (row.lane + i * row.apart);
       rest -= row.lanes;
-      row.first += row.lanes * row.each;
+      row.first += row.lanes * row.step;
       row.lane += row.lanes * row.apart;
     }
   }

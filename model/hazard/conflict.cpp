@@ -49,7 +49,8 @@ void Conflicts::reach(const Reach& r, Cell& cell, uint64_t address, uint64_t siz
 // Whether each lane is behind what that one has done, who is turned as the lane is; nothing where that is so
 // of some lanes, or may be.
 std::optional<bool> Conflicts::behind(const RowReach& r, const Reader& before) const {
-  if (before.record == r.passed_record) return true;
+  uint32_t& passed = r.passed_records[before.record % r.passed_records.size()];
+  if (before.record == passed) return true;
   const Record& record = ledger_.records[before.record];
   if (record.unit == kUnfinished) return false;
   const bool own_lane = before.lanes == 1;
@@ -57,7 +58,7 @@ std::optional<bool> Conflicts::behind(const RowReach& r, const Reader& before) c
   if (!r.alike) return std::nullopt;
   if (r.known != nullptr) {
     if (r.known->happened.least(record.unit) >= record.time) {
-      r.passed_record = before.record;
+      passed = before.record;
       return true;
     }
     if (r.known->happened.most(record.unit) >= record.time) return std::nullopt;
@@ -66,9 +67,10 @@ std::optional<bool> Conflicts::behind(const RowReach& r, const Reader& before) c
 }
 
 // As the one of cells; nothing where lanes may come to different ends.
-std::optional<Readers> Conflicts::read_too(const RowReach& r, Readers before) {
+std::optional<Readers> Conflicts::read_too(const RowReach& r, Readers before, bool any_lane) {
   const Readers mine = act(r.record, 0);
-  if (before == kNoAct || before == mine) return mine;
+  if (before == kNoAct || (before == mine && !any_lane)) return mine;
+  if (any_lane && (before & kMany) != 0) return std::nullopt;
   bool told = true;
   const auto covers = [&](const Reader& old) {
     if (!stands_for(*r.site, ledger_.records.site_of(ledger_.records[old.record]))) return false;
@@ -76,19 +78,20 @@ std::optional<Readers> Conflicts::read_too(const RowReach& r, Readers before) {
     told = told && over;
     return over.value_or(false);
   };
-  if ((before & kMany) == 0 && covers({record_of(before), 1u << lane_of(before)})) return mine;
-  if (!told || !r.alike) return std::nullopt;
+  if ((before & kMany) == 0 && covers({record_of(before), any_lane ? ~0u : 1u << lane_of(before)}))
+    return mine;
+  if (!told || !r.alike || any_lane) return std::nullopt;
   const Readers now = ledger_.readers.with(before, {r.record, 1}, covers, true);
   return told ? std::optional(now) : std::nullopt;
 }
 
 // Of those who have read, none is left that a write has to keep.
-bool Conflicts::all_behind(const RowReach& r, Readers before) const {
+bool Conflicts::all_behind(const RowReach& r, Readers before, bool any_lane) const {
   const Record& mine = ledger_.records[r.record];
   bool all = true;
   ledger_.readers.each(before, [&](const Reader& reader) {
     const Record& record = ledger_.records[reader.record];
-    all = all && behind(r, reader).value_or(false) &&
+    all = all && behind(r, {reader.record, any_lane ? ~0u : reader.lanes}).value_or(false) &&
           !(record.unit == mine.unit && record.time == mine.time) &&
           ledger_.records.site_of(record).order.proxy == Proxy::generic;
   });
@@ -98,15 +101,15 @@ bool Conflicts::all_behind(const RowReach& r, Readers before) const {
 bool Conflicts::reach(const RowReach& r, ShadowPage& page, const CellRow& row,
                       const ShadowPage::Acts& found) {
   if (found.write != kNoAct) {
-    const uint32_t lanes = found.any_lane ? ~0u : 1u << lane_of(found.write);
+    const uint32_t lanes = found.any_writer ? ~0u : 1u << lane_of(found.write);
     if (!behind(r, {record_of(found.write), lanes}).value_or(false)) return false;
   }
   if (r.site->kind == AccessKind::read) {
     // A load past the coherent cache needs more than order.
     if (found.write != kNoAct && r.site->order.proxy != Proxy::generic) return false;
-    const std::optional<Readers> reads = read_too(r, found.reads);
+    const std::optional<Readers> reads = read_too(r, found.reads, found.any_reader);
     if (!reads) return false;
-    if (*reads != found.reads) page.set_reads(row, *reads);
+    if (found.any_reader || *reads != found.reads) page.set_reads(row, *reads);
     return true;
   }
   if (once_ && found.write != kNoAct) return false;
@@ -114,17 +117,18 @@ bool Conflicts::reach(const RowReach& r, ShadowPage& page, const CellRow& row,
   if ((reads & kMany) == 0 && reads != kNoAct) {
     const Record& read = ledger_.records[record_of(reads)];
     const Record& mine = ledger_.records[r.record];
-    if (!behind(r, {record_of(reads), 1u << lane_of(reads)}).value_or(false) ||
+    if (!behind(r, {record_of(reads), found.any_reader ? ~0u : 1u << lane_of(reads)}).value_or(false) ||
         ledger_.records.site_of(read).order.proxy != Proxy::generic)
       return false;
     // As own_since has it.
     if (read.unit != mine.unit || read.time != mine.time) reads = kNoAct;
   } else if (reads != kNoAct) {
-    if (!all_behind(r, reads)) return false;
+    if (!all_behind(r, reads, found.any_reader)) return false;
     reads = kNoAct;
   }
   if (reads != found.reads) page.set_reads(row, reads);
-  if (const Act write = act(r.record, 0); found.any_lane || write != found.write) page.set_write(row, write);
+  if (const Act write = act(r.record, 0); found.any_writer || write != found.write)
+    page.set_write(row, write);
   return true;
 }
 

@@ -1,5 +1,6 @@
 // Two accesses to the same bytes, one of them a write: is the earlier behind the later, and if not, why not?
 #pragma once
+#include <array>
 #include <optional>
 
 #include "model/hazard/shadow/clusters.h"
@@ -41,7 +42,8 @@ struct RowReach {
   bool alike;              // all do know the same, and have waited for the same operations
   const Site* site;
   uint32_t record;
-  mutable uint32_t passed_record = 0;  // the last of which all were found to be behind all lanes
+  // The last ones of which all were found to be behind all lanes, each where its number has it.
+  mutable std::array<uint32_t, 4> passed_records{};
 };
 
 // What one says of two accesses of which the later is not, or not enough, behind the earlier.
@@ -92,8 +94,8 @@ class Conflicts {
   Readers own_since(const Reach& r, Readers reads);
   bool behind(const Reach& r, Act before);
   std::optional<bool> behind(const RowReach& r, const Reader& before) const;
-  std::optional<Readers> read_too(const RowReach& r, Readers before);
-  bool all_behind(const RowReach& r, Readers before) const;
+  std::optional<Readers> read_too(const RowReach& r, Readers before, bool any_lane);
+  bool all_behind(const RowReach& r, Readers before, bool any_lane) const;
   void written_again(const Reach& r, Act before, uint64_t address, uint64_t size);
   Said conflict(const Reach& r, Act before, uint64_t address, uint64_t size);
   std::optional<Judged> judge(const Reach& r, const Viewer& v, const Record& before, uint32_t lane) const;

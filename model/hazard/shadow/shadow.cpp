@@ -35,26 +35,41 @@ uint16_t ShadowPage::place_of(uint32_t name) {
   return count_++;
 }
 
+namespace {
+
+// Where the row's so-manieth cell is, from the first on.
+uint32_t place_in(const CellRow& row, uint32_t i) { return (i / row.each) * row.step + i % row.each; }
+
+// One cell a lane, side by side, of lanes that do not begin again: what most rows are.
+bool plain(const CellRow& row, uint32_t lane, uint32_t apart, uint32_t cells) {
+  return row.step == 1 && lane % machine::kLanes + apart * (cells - 1) < machine::kLanes;
+}
+
+}  // namespace
+
 uint32_t ShadowPage::alike(const Code* codes, const CellRow& row, uint32_t cells) {
   const Code first = codes[0];
-  const int shift = std::countr_zero(row.each);
   const uint32_t apart = first == 0 ? 0 : row.apart;
-  if (row.each == 1 && first % machine::kLanes + apart * (cells - 1) < machine::kLanes) {  // most often
+  if (plain(row, first, apart, cells)) {
     const auto step = static_cast<Code>(apart);
     Code other = 0, expected = first;
     for (uint32_t i = 0; i < cells; ++i, expected = static_cast<Code>(expected + step))
       other = static_cast<Code>(other | (codes[i] ^ expected));
     if (other == 0) return cells;
   }
-  const auto differs = [&](uint32_t i) {
-    const uint32_t lane = (first + apart * (i >> shift)) % machine::kLanes;
-    return static_cast<uint32_t>(codes[i] ^ (first / machine::kLanes * machine::kLanes + lane));
-  };
-  uint32_t other = 0;  // all at once, as most often they are alike
-  for (uint32_t i = 1; i < cells; ++i) other |= differs(i);
-  if (other == 0) return cells;
-  uint32_t n = 1;
-  while (differs(n) == 0) ++n;
+  const uint32_t name = first / machine::kLanes * machine::kLanes;
+  uint32_t n = 0, lane = first;
+  for (const Code* of = codes; n < cells; of += row.step, lane += apart)
+    for (uint32_t i = 0; i < row.each; ++i, ++n)
+      if (of[i] != name + lane % machine::kLanes) return n;
+  return cells;
+}
+
+uint32_t ShadowPage::named_alike(const Code* codes, const CellRow& row, uint32_t cells, bool& any_lane) {
+  const uint32_t exactly = alike(codes, row, cells);
+  uint32_t n = exactly;
+  while (n < cells && codes[place_in(row, n)] / machine::kLanes == codes[0] / machine::kLanes) ++n;
+  any_lane = n > exactly;
   return n;
 }
 
@@ -65,25 +80,20 @@ ShadowPage::Acts ShadowPage::acts(const CellRow& row) const {
   };
   Acts out;
   if (writes_before_ != nullptr) {
-    const Code* const before = writes_before_.get() + row.first;
-    cells =
-        static_cast<uint32_t>(std::find_if(before, before + cells, [](Code c) { return c != 0; }) - before);
+    uint32_t none = 0;
+    while (none < cells && writes_before_[row.first + place_in(row, none)] == 0) ++none;
+    cells = none / row.each * row.each;
     if (cells == 0) return out;
   }
   if (reads_ != nullptr) {
     const Code* const of = reads_.get() + row.first;
-    cells = alike(of, row, cells);
     out.reads = turned_for_row(of[0]);
+    cells = named_alike(of, row, cells, out.any_reader);
   }
   if (writes_ != nullptr) {
     const Code* const of = writes_.get() + row.first;
     out.write = turned_for_row(of[0]);
-    if (const uint32_t those = alike(of, row, cells); those < cells) {
-      uint32_t named = those;
-      while (named < cells && of[named] / machine::kLanes == of[0] / machine::kLanes) ++named;
-      out.any_lane = named > those;
-      cells = named;
-    }
+    cells = named_alike(of, row, cells, out.any_writer);
   }
   out.lanes = cells / row.each;
   return out;
@@ -92,23 +102,22 @@ ShadowPage::Acts ShadowPage::acts(const CellRow& row) const {
 void ShadowPage::put(std::unique_ptr<Code[]>& codes, const CellRow& row, uint32_t value) {
   if (codes == nullptr) codes = std::make_unique<Code[]>(kPageBytes >> shift_);
   const uint32_t cells = row.lanes * row.each;
+  Code* const of = codes.get() + row.first;
   if (value == kNoAct) {
-    std::fill_n(codes.get() + row.first, cells, Code{0});
+    for (uint32_t i = 0; i < cells; ++i) of[place_in(row, i)] = 0;
     return;
   }
   const uint32_t name = unturned(value);
   if (recent_ >= count_ || names_[recent_] != name) recent_ = place_of(name);
   const uint32_t place = static_cast<uint32_t>(recent_ + 1) << 5, lane = row.lane + turn_of(value);
-  const int shift = std::countr_zero(row.each);
-  Code* const of = codes.get() + row.first;
-  if (row.each == 1 && lane % machine::kLanes + row.apart * (cells - 1) < machine::kLanes) {  // most often
+  if (plain(row, lane, row.apart, cells)) {
     auto next = static_cast<Code>(place | lane % machine::kLanes);
     const auto step = static_cast<Code>(row.apart);
     for (uint32_t i = 0; i < cells; ++i, next = static_cast<Code>(next + step)) of[i] = next;
     return;
   }
   for (uint32_t i = 0; i < cells; ++i)
-    of[i] = static_cast<Code>(place | (lane + row.apart * (i >> shift)) % machine::kLanes);
+    of[place_in(row, i)] = static_cast<Code>(place | (lane + row.apart * (i / row.each)) % machine::kLanes);
 }
 
 void ShadowPage::tidy() {

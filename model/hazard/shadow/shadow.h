@@ -22,12 +22,12 @@ struct Cell {
   Readers reads = kNoAct;  // since the last write that stands for them
 };
 
-// Cells side by side that `lanes` lanes have, each `each` of them, a power of two: the first has `lane`, the
-// next ones a lane that is `apart` further each.
+// Cells of `lanes` lanes, each `each` side by side, a power of two: the first has `lane`, the next ones a
+// lane that is `apart` further each, whose cells begin `step` behind.
 struct CellRow {
   uint64_t first = 0;
   uint32_t lane = 0, lanes = 0, apart = 1;
-  uint32_t each = 1;
+  uint32_t each = 1, step = 1;
 };
 
 // The cells of kPageBytes of memory, as coarse as the finest access to it, so that an access covers whole
@@ -55,8 +55,9 @@ class ShadowPage {
   struct Acts {
     uint32_t lanes = 0;
     Act write = kNoAct;
-    bool any_lane = false;  // the record alone is common, whatever lanes have written
+    bool any_writer = false;  // the record alone is common, whatever lanes have written
     Readers reads = kNoAct;
+    bool any_reader = false;  // likewise: the record, or the set but for its turn
   };
   // Of so many lanes as possible; of none where already the cells of the first differ.
   Acts acts(const CellRow& row) const;
@@ -95,6 +96,8 @@ class ShadowPage {
   }
   // How many of the first `cells` have what the first has, turned likewise.
   static uint32_t alike(const Code* codes, const CellRow& row, uint32_t cells);
+  // The same; or more, that have so in any turn.
+  static uint32_t named_alike(const Code* codes, const CellRow& row, uint32_t cells, bool& any_lane);
   void put(std::unique_ptr<Code[]>& codes, const CellRow& row, uint32_t value);
   // Where it stands in the list, from now on if it did not.
   uint16_t place_of(uint32_t name);
@@ -129,15 +132,15 @@ class Shadow {
       address += last - first;
     }
   }
-  // Lanes reach `bytes` each, a power of two, side by side within a page from the address on: the page, and
-  // the row of its cells.
-  std::pair<ShadowPage&, CellRow> row(uint64_t address, uint64_t bytes, uint32_t lane, uint32_t lanes,
-                                      uint32_t apart) {
+  // Lanes reach `bytes` each, a power of two, `step` bytes from each other, as many times `bytes`, within a
+  // page from the address on: the page, and the row of its cells.
+  std::pair<ShadowPage&, CellRow> row(uint64_t address, uint64_t bytes, uint64_t step, uint32_t lane,
+                                      uint32_t lanes, uint32_t apart) {
     ShadowPage& page = page_of(address / kPageBytes);
     if (bytes >> page.shift() == 0) page.refine(std::countr_zero(bytes));
     return {page,
             {address % kPageBytes >> page.shift(), lane, lanes, apart,
-             static_cast<uint32_t>(bytes >> page.shift())}};
+             static_cast<uint32_t>(bytes >> page.shift()), static_cast<uint32_t>(step >> page.shift())}};
   }
   // The same of cells that exist, unchanged.
   template <class Visit>
