@@ -70,7 +70,6 @@ std::optional<bool> Conflicts::behind(const RowReach& r, const Reader& before) c
 std::optional<Readers> Conflicts::read_too(const RowReach& r, Readers before, bool any_lane) {
   const Readers mine = act(r.record, 0);
   if (before == kNoAct || (before == mine && !any_lane)) return mine;
-  if (any_lane && (before & kMany) != 0) return std::nullopt;
   bool told = true;
   const auto covers = [&](const Reader& old) {
     if (!stands_for(*r.site, ledger_.records.site_of(ledger_.records[old.record]))) return false;

@@ -44,10 +44,7 @@ void Threads::synchronised(const Synchronisation& s, Cluster& c) {
       return;
     case SyncKind::cta_arrived: {
       std::shared_ptr<Knowledge>& all = c.bars[bar];
-      if (all == nullptr)
-        all = std::make_shared<Knowledge>();
-      else if (all.use_count() > 1)
-        all = std::make_shared<Knowledge>(*all);
+      if (all == nullptr) all = std::make_shared<Knowledge>();
       publish(*all, w, s.lanes);
       if (s.amount == 0) from_one_line(s, w, c.met);
       ++w.time;

@@ -18,7 +18,7 @@ struct Cluster {
   std::map<uint64_t, Mbarrier> mbarriers;                             // by shared::cluster address
   size_t unfenced_inits = 0;                                          // at least so many of them
   std::map<std::pair<UnitId, uint32_t>, RemoteWrites> remote_writes;  // by unit and rank
-  // By rank and number: of those who have arrived. Nobody else's, as long as nobody has passed.
+  // By rank and number: of those who have arrived. Nobody else's, as all pass at once, and it is over then.
   std::map<std::pair<uint32_t, uint64_t>, std::shared_ptr<Knowledge>> bars;
   std::map<std::pair<uint32_t, uint64_t>, Party> met;  // likewise: the first who has, at one of all threads
   std::array<Known, 2> barrier;                        // barrier.cluster, by parity of its phase

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/hazard/checker.h"
 #include "model/hazard/flow/local_pointers.h"
 #include "model/isa/compile/compile.h"
 #include "model/machine/memory/memory.h"
@@ -196,6 +197,31 @@ TEST(Origins, HoldTheirBytes) {
     const ObjectPlace place = object_place(generic);
     EXPECT_EQ(place.space, space) << generic;
     EXPECT_EQ(place.at, offset) << generic;
+  }
+}
+
+// A lane that leaves the variable between others that do not, by its place in the shared memory of another
+// CTA.
+TEST(Origins, OfEachLaneInTheMemoryThatItReaches) {
+  const isa::Program program = isa::compile(
+      ptx::parse(".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\n.reg .b32 %r<3>;\n"
+                 ".shared .align 16 .b8 one[64];\nmov.u32 %r0, one;\nld.shared.u32 %r1, [%r0];\nret;\n}\n"),
+      "k");
+  const auto at = [](uint64_t rank, uint64_t offset) {
+    return machine::kSharedWindow + (rank << machine::kRankShift) + offset;
+  };
+  for (const uint64_t offset : {64, 0}) {
+    Checker checker({2, 1, 1}, {2, 1, 1});
+    checker.follow(Objects(program, {{"one", 64, 0}}));
+    std::array<uint64_t, machine::kLanes> addresses{};
+    addresses.fill(at(0, 64));
+    addresses[1] = at(1, offset);
+    addresses[2] = at(1, 128);
+    const machine::Access a{machine::AccessKind::read, {}, {}, 0, 7, 0, 1, 9, addresses, 4};
+    checker.observer().tell({{}, a});
+    const auto outside = std::count_if(checker.findings().begin(), checker.findings().end(),
+                                       [](const Finding& f) { return f.kind == Kind::outside_object; });
+    EXPECT_EQ(outside, offset == 64 ? 0 : 1);
   }
 }
 

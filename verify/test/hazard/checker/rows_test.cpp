@@ -127,5 +127,24 @@ TEST(Rows, AreWhatTheirLanesAreOneByOne) {
   EXPECT_GT(quiet, 30u);
 }
 
+// Lanes store in another order than they have read: the first one what it has read itself, others what its
+// neighbours have, of which they do not know.
+TEST(Rows, OfReadersInAnotherOrderNoneIsTakenForTheLaneItself) {
+  for (const bool in_order : {true, false}) {
+    Trace t;
+    const Who first{{}, 0, 0x55555555}, second{{}, 1, kAll};
+    t.access(1, second, AccessKind::read, shared(0, 0), {}, 4, 4);
+    t.access(2, {{}, 0, kAll}, AccessKind::read, shared(0, 0), {}, 4, 4);
+    t.meets(3, second, Sync::warp_met);
+    t.write(4, {{}, 1, 1}, shared(0, 8192), {Semantics::release, Scope::cta});
+    t.read(5, {{}, 0, kAll}, shared(0, 8192), {Semantics::acquire, Scope::cta});
+    t.meets(6, {{}, 0, kAll}, Sync::fence, 0, {Semantics::acq_rel, Scope::cta});
+    std::array<uint64_t, machine::kLanes> addresses{};
+    for (uint32_t i = 0; i < machine::kLanes; ++i) addresses[i] = shared(0, in_order ? 4 * i : 2 * i);
+    t.access(7, first, AccessKind::write, addresses);
+    EXPECT_EQ(t.kinds(), in_order ? Lines{} : Lines{"warp-race 2 7"});
+  }
+}
+
 }  // namespace
 }  // namespace bitwell::hazard
