@@ -62,15 +62,15 @@ class Checker {
 
   // One that is as this one, to be told of one cluster of the launch alone (separate.h).
   std::unique_ptr<Checker> of_one_cluster() const;
-  // What that one comes to, when its cluster has ended.
+  // What that one comes to, when its cluster has ended; it has no findings any more then.
   struct OfCluster {
     std::vector<Finding> findings;
     uint64_t accesses = 0;
     uint32_t records = 0;
     Cost cost{};
   };
-  OfCluster of_cluster() const {
-    return {findings(), ledger_.findings.accesses(), ledger_.records.count(), cost()};
+  OfCluster of_cluster() {
+    return {ledger_.findings.taken(), ledger_.findings.accesses(), ledger_.records.count(), cost()};
   }
   // This one, which is told of no event then, has found that of its next cluster.
   void add(OfCluster cluster);

@@ -24,19 +24,21 @@ Finding& FindingList::add(Kind kind, const Party& earlier, const Party& later, u
 
 void FindingList::add(std::vector<Finding> more, uint64_t accesses) {
   for (Finding& f : more) {
-    const std::vector<Finding::Met> met = std::exchange(f.met, {});
     const auto [at, fresh] = numbers_.try_emplace(key_of(f), all_.size());
     if (fresh) {
+      if (f.met.size() > most_met_)
+        f.met.erase(f.met.begin() + static_cast<std::ptrdiff_t>(most_met_), f.met.end());
+      for (Finding::Met& one : f.met) one.access += accesses_;
+      met_ += f.met.size();
       all_.push_back(std::move(f));
-    } else {
-      Finding& known = all_[at->second];
-      known.count += f.count;
-      // As add() has it: of the last.
-      if (!f.object.name.empty()) known.object = std::move(f.object);
-      if (!f.where.empty()) known.where = std::move(f.where);
+      continue;
     }
     Finding& out = all_[at->second];
-    for (const Finding::Met& one : met) {
+    out.count += f.count;
+    // As add() has it: of the last.
+    if (!f.object.name.empty()) out.object = std::move(f.object);
+    if (!f.where.empty()) out.where = std::move(f.where);
+    for (const Finding::Met& one : f.met) {
       if (out.met.size() >= most_met_) break;
       ++met_;
       out.met.push_back(one);

@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "model/hazard/finding.h"
@@ -23,6 +24,8 @@ class FindingList {
   // Behind these, what another list has of so many accesses that come behind those so far.
   void add(std::vector<Finding> more, uint64_t accesses);
   const std::vector<Finding>& all() const { return all_; }
+  // All, of a list to which nothing is added any more.
+  std::vector<Finding> taken() { return std::move(all_); }
   uint64_t accesses() const { return accesses_; }
   // The finding that is added next, and those behind it.
   size_t size() const { return all_.size(); }
