@@ -42,12 +42,9 @@ Explorer::Next Explorer::next() {
   return Next::run;
 }
 
-std::unique_ptr<Explorer> Explorer::give() {
-  // What is near the end of the last run comes soon, and is small; what is near its beginning may be more
-  // than anybody will ask for.
-  constexpr size_t kLeftBehind = 2;
+std::unique_ptr<Explorer> Explorer::give(size_t behind) {
   size_t place = SIZE_MAX;
-  for (size_t i = nodes_.size(), seen = 0; i-- > own_ && seen <= kLeftBehind;) {
+  for (size_t i = nodes_.size(), seen = 0; i-- > own_ && seen <= behind;) {
     if (nodes_[i].given != nullptr || left(nodes_[i]) == nullptr) continue;
     place = i;
     ++seen;

@@ -48,8 +48,10 @@ class Explorer : public Follower {
   void end();
 
   // Between runs: a part of what is left, for another thread, which explores it by next() and so on; nullptr:
-  // there is none. It is independent of this one.
-  std::unique_ptr<Explorer> give();
+  // there is none. It is independent of this one. So many parts that come before it are kept, where there are
+  // as many and one more: what is near the end of the last run comes soon, and is small; what is near its
+  // beginning may be more than anybody will ask for.
+  std::unique_ptr<Explorer> give(size_t behind = 2);
   // The part that next() has come to.
   const Explorer* part() const { return nodes_.back().given; }
   // It is explored: its schedules are run.

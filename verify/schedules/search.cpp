@@ -11,6 +11,11 @@ namespace {
 
 constexpr size_t kMostAhead = 128;  // runs of a part for which nobody waits
 
+// A part that is over before another thread has woken was not worth giving away; one that takes long keeps others
+// waiting for it at the end. What is kept for oneself is made more or fewer parts by what the last one took.
+constexpr size_t kFewestBehind = 2, kMostBehind = 64;
+constexpr auto kTooShort = std::chrono::milliseconds(1), kLong = std::chrono::milliseconds(8);
+
 }  // namespace
 
 const Ways::Way& Ways::of(const Ended& end) {
@@ -59,6 +64,7 @@ Exhausted Found::told(uint64_t most) const {
 
 Exhausted Search::run(std::unique_ptr<Explorer> all, unsigned threads) {
   whole_ = all.get();
+  behind_ = kFewestBehind;
   Part& whole = parts_.try_emplace(whole_, std::move(all), most_).first->second;
   whole.asked = true;
   ready_.push_back(&whole);
@@ -133,6 +139,10 @@ bool Search::goes_on_behind(Part& part) {
     offered_ = ready_.size();
     part.explorer->keep();
   } else if (next.over) {
+    if (next.took < kTooShort)
+      behind_ = std::min<size_t>(behind_ + 1, kMostBehind);
+    else if (next.took > kLong)
+      behind_ = std::max<size_t>(behind_ - 1, kFewestBehind);
     part.explorer->take(*next.explorer);
     part.found.append(std::move(next.found));
   } else {
@@ -148,7 +158,9 @@ bool Search::goes_on_behind(Part& part) {
 
 void Search::make_run(Part& part, bool own) {
   const bool first = part.explorer.get() == whole_ && part.found.runs.empty();
+  const auto begin = std::chrono::steady_clock::now();
   const std::optional<Ended> end = run_(*part.explorer, first);
+  part.took += std::chrono::steady_clock::now() - begin;
   part.explorer->end();
   part.found.add(end ? &ways_.of(*end) : nullptr, end.value_or(Ended()), *part.explorer);
   ++(end ? ended_ : pruned_);
@@ -159,7 +171,7 @@ void Search::make_run(Part& part, bool own) {
 void Search::give(Part& part) {
   if (part.found.runs.size() >= part.most) return;
   while (idle_ > offered_) {
-    std::unique_ptr<Explorer> given = part.explorer->give();
+    std::unique_ptr<Explorer> given = part.explorer->give(behind_);
     if (given == nullptr) return;
     const std::scoped_lock lock(mutex_);
     const Explorer* const key = given.get();

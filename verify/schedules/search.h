@@ -1,6 +1,7 @@
 // An exploration on several host threads, which comes to what it comes to on one.
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -75,6 +76,7 @@ class Search {
     const std::unique_ptr<explore::Explorer> explorer;
     const uint64_t most;  // runs that anybody will ask for
     Found found;
+    std::chrono::steady_clock::duration took{};  // by its own thread
     bool begun = false, over = false;
     bool rests = false;               // until somebody waits for it
     std::atomic<bool> asked = false;  // somebody does, or it is the whole
@@ -97,6 +99,7 @@ class Search {
   std::atomic<uint64_t> ended_ = 0, pruned_ = 0;  // runs
   std::atomic<size_t> idle_ = 0, offered_ = 0;    // threads; parts that are ready for one
   std::atomic<bool> over_ = false;
+  std::atomic<size_t> behind_;  // parts that who gives one away keeps, as Explorer::give has it
 
   std::mutex mutex_;  // of all that follows
   std::condition_variable changed_;

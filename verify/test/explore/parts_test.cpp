@@ -44,7 +44,7 @@ class Parts {
         case Explorer::Next::run:
           out.push_back(run(explorer));
           while (drawn()) {
-            std::unique_ptr<Explorer> part = explorer.give();
+            std::unique_ptr<Explorer> part = explorer.give(draws_() % 8);
             if (part == nullptr) break;
             Given& g = given[part.get()];
             if (drawn()) g.made = explore(*part);
