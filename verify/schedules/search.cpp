@@ -11,8 +11,9 @@ namespace {
 
 constexpr size_t kMostAhead = 128;  // runs of a part for which nobody waits
 
-// A part that is over before another thread has woken was not worth giving away; one that takes long keeps others
-// waiting for it at the end. What is kept for oneself is made more or fewer parts by what the last one took.
+// A part that is over before another thread has woken was not worth giving away; one that takes long keeps
+// others waiting for it at the end. What is kept for oneself is made more or fewer parts by what the last one
+// took.
 constexpr size_t kFewestBehind = 2, kMostBehind = 64;
 constexpr auto kTooShort = std::chrono::milliseconds(1), kLong = std::chrono::milliseconds(8);
 
