@@ -20,6 +20,7 @@ constexpr size_t kBlock = 8;
 constexpr size_t kBlock = 4;
 #endif
 using Int = int32_t __attribute__((vector_size(4 * kBlock)));
+using Unsigned = uint32_t __attribute__((vector_size(4 * kBlock)));
 using Float = float __attribute__((vector_size(4 * kBlock)));
 
 template <class Vector>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 
@@ -131,6 +132,7 @@ Groups::Groups(const DotRule& rule, const DotOperand& o, size_t count, size_t gi
     : k((given + kChunk - 1) / kChunk * kChunk),
       twice(count * k),
       occupied(twice.size() / kGroup),
+      sum(occupied.size()),
       scale(occupied.size()) {
   std::span<const uint32_t> codes = o.codes;
   std::vector<uint32_t> whole;
@@ -140,7 +142,7 @@ Groups::Groups(const DotRule& rule, const DotOperand& o, size_t count, size_t gi
       std::copy_n(&o.codes[i * given], given, whole.begin() + static_cast<std::ptrdiff_t>(i * k));
     codes = whole;
   }
-  lanes.twice(codes.data(), occupied.size(), twice.data(), occupied.data());
+  lanes.twice(codes.data(), occupied.size(), twice.data(), occupied.data(), sum.data());
   const Scales& by_code = scales_of(rule);
   const size_t groups = k / kGroup;
   const size_t scales = rule.scales(given);
@@ -242,15 +244,26 @@ void open_groups(DotColumns& out, const DotOperand& b, const ValueLanes& lanes) 
   out.raised.assign(of.k * stride, kRaise);
   out.group.assign(groups * stride, 0);
   out.scale.assign(groups * stride, 0);
-  for (size_t c = 0; c < out.columns; ++c)
-    for (size_t i = 0; i < of.k; i += 4)
-      for (size_t j = 0; j < 4; ++j)
-        out.raised[i * stride + 4 * c + j] = static_cast<uint8_t>(of.twice[c * of.k + i + j] + kRaise);
+  out.reach.assign(groups * stride / kTileLanes, {});
+  std::vector<uint8_t> raised(of.twice.size());
+  std::transform(of.twice.begin(), of.twice.end(), raised.begin(),
+                 [](int8_t v) { return static_cast<uint8_t>(v + kRaise); });
+  for (size_t first = 0; first < out.columns; first += kTileLanes)
+    for (size_t i = 0; i < of.k; i += 4) {
+      const uint8_t* const from = raised.data() + first * of.k + i;
+      uint8_t* const to = out.raised.data() + i * stride + 4 * first;
+      const size_t count = std::min(kTileLanes, out.columns - first);
+      for (size_t c = 0; c < count; ++c) std::memcpy(to + 4 * c, from + c * of.k, 4);
+    }
   for (size_t c = 0; c < out.columns; ++c)
     for (size_t g = 0; g < groups; ++g) {
       const Scale& scale = of.scale[c * groups + g];
       out.group[g * stride + c] = scale.exponent * 65536 + of.occupied[c * groups + g];
       out.scale[g * stride + c] = scale.value;
+      if (of.occupied[c * groups + g] == 0) continue;
+      Reach& reach = out.reach[(g * stride + c) / kTileLanes];
+      reach.lowest = std::min(reach.lowest, static_cast<int16_t>(scale.exponent));
+      reach.highest = std::max(reach.highest, static_cast<int16_t>(scale.exponent));
     }
 }
 

@@ -94,6 +94,7 @@ struct Groups {
   size_t k;                        // padded
   std::vector<int8_t> twice;       // the values: [vector][k]
   std::vector<uint16_t> occupied;  // [vector][group]; of those whose scale is zero too, 0
+  std::vector<int32_t> sum;        // of twice: [vector][group]
   std::vector<Scale> scale;        // [vector][group]
 
   Groups(const DotRule& rule, const DotOperand& o, size_t count, size_t given, const ValueLanes& lanes);

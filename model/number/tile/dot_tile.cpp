@@ -104,29 +104,45 @@ class Tile {
     const Groups of(rule_, a_, rows_, b_.k, loops_.values);
     const size_t k = of.k;
     std::vector<RowGroup> all(of.scale.size());
-    for (size_t g = 0; g < all.size(); ++g) {
-      int32_t sum = 0;
-      for (size_t i = 0; i < kGroup; ++i) sum += of.twice[g * kGroup + i];
-      all[g] = {of.occupied[g], of.scale[g].exponent * 65536, -kRaise * sum, of.scale[g].value / 4};
-    }
+    for (size_t g = 0; g < all.size(); ++g)
+      all[g] = {of.occupied[g], of.scale[g].exponent * 65536, -kRaise * of.sum[g], of.scale[g].value / 4};
+    const auto step_of = [&](size_t i, size_t first, size_t count) {
+      const size_t g = i / kGroup;
+      return ScaledStep{&b_.raised[i * stride + 4 * first],
+                        &b_.group[g * stride + first],
+                        &b_.scale[g * stride + first],
+                        &b_.reach[(g * stride + first) / kTileLanes],
+                        stride,
+                        rule_.fraction_bits,
+                        2 + 2 * rule_.scale->fraction_bits,
+                        rule_.zero_exponent,
+                        count};
+    };
+    std::vector<uint32_t> odd(rows_);
     each_strip(
         [&](size_t row, size_t first, size_t count, uint32_t* lane) {
           uint32_t slow = 0;
           for (size_t i = 0; i < k; i += kChunk) {
-            const size_t g = i / kGroup;
-            const ScaledStep step{&b_.raised[i * stride + 4 * first],
-                                  &b_.group[g * stride + first],
-                                  &b_.scale[g * stride + first],
-                                  stride,
-                                  rule_.fraction_bits,
-                                  2 + 2 * rule_.scale->fraction_bits,
-                                  rule_.zero_exponent,
-                                  count};
-            slow |= loops_.tile.scaled({&of.twice[row * k + i], &all[row * k / kGroup + g]}, step, lane);
+            loops_.tile.scaled({&of.twice[row * k + i], &all[(row * k + i) / kGroup], 1, k},
+                               step_of(i, first, count), lane, kTileLanes, odd.data());
+            slow |= odd[0];
           }
           return slow;
         },
-        [](size_t, size_t, size_t, size_t) { return ~0u; });
+        // One chunk, where the rows lie.
+        [&](size_t row, size_t rows, size_t first, size_t count) {
+          const uint32_t every = (1u << rows) - 1;
+          if (k != kChunk || count != kTileLanes || !finite_ || rule_.emulated) return every;
+          loops_.tile.scaled({&of.twice[row * k], &all[row * k / kGroup], rows, k}, step_of(0, first, count),
+                             &d_[row * pitch_ + first], pitch_, odd.data());
+          for (size_t r = 0; r < rows; ++r) {
+            if (odd[r] == 0) continue;
+            alignas(64) uint32_t lane[kTileLanes];
+            std::memcpy(lane, &d_[(row + r) * pitch_ + first], sizeof lane);
+            close(row + r, first, count, lane, odd[r]);
+          }
+          return 0u;
+        });
   }
 
  private:

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/number/dot.h"
+#include "model/number/tile/dot_tile_lanes.h"
 #include "model/number/tile/exact_tile_lanes.h"
 
 namespace bitwell::number {
@@ -43,6 +44,7 @@ struct DotColumns {
   std::vector<uint8_t> raised;  // twice the value, plus 12: [k / 4][padded column][k % 4]
   std::vector<int32_t> group;   // what ScaledStep's `group` says: [group][padded column]
   std::vector<double> scale;    // [group][padded column]
+  std::vector<Reach> reach;     // [group][32 columns]
 };
 // `b`: codes [column][k], scales [column][rule.scales(k)]. The rule must outlive the result.
 // `level` as for codec(); "" is the best of this host. std::invalid_argument for types or counts that the

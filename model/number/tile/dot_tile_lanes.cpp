@@ -94,6 +94,18 @@ inline HalfInt upper(Int v) {
 #endif
 }
 
+inline Int joined(HalfInt low, HalfInt high) {
+#if defined(__AVX512BW__)
+  return std::bit_cast<Int>(_mm512_inserti64x4(_mm512_castsi256_si512(std::bit_cast<__m256i>(low)),
+                                               std::bit_cast<__m256i>(high), 1));
+#elif defined(__AVX2__)
+  return std::bit_cast<Int>(_mm256_inserti128_si256(_mm256_castsi128_si256(std::bit_cast<__m128i>(low)),
+                                                    std::bit_cast<__m128i>(high), 1));
+#else
+  return std::bit_cast<Int>(Halves{{low, high}});
+#endif
+}
+
 inline Double cut_off(Double v) {
 #if defined(__AVX512BW__)
   return std::bit_cast<Double>(
@@ -110,18 +122,15 @@ inline Double cut_off(Double v) {
 // start + sum of 16 products: rows' signed bytes with columns' bytes, which are at most 2 * kRaise.
 inline Int group_sum(const int8_t* row, const uint8_t* columns, size_t stride, int32_t start) {
 #if defined(__AVX512BW__) || defined(__AVX2__)
-  int32_t four[4];
-  std::memcpy(four, row, 16);
+  const auto* const four = reinterpret_cast<const int32_t*>(row);
 #endif
 #if defined(__AVX512BW__)
-  // Two products at most 2 * 24 * 12, four pairs of them 2304: 16 bits hold that.
-  __m512i sum = _mm512_setzero_si512();
+  __m512i sum = _mm512_set1_epi32(start);
   for (size_t i = 0; i < 4; ++i)
-    sum = _mm512_add_epi16(
-        sum, _mm512_maddubs_epi16(_mm512_loadu_si512(columns + 4 * i * stride), _mm512_set1_epi32(four[i])));
-  return std::bit_cast<Int>(
-      _mm512_add_epi32(_mm512_madd_epi16(sum, _mm512_set1_epi16(1)), _mm512_set1_epi32(start)));
+    sum = _mm512_dpbusd_epi32(sum, _mm512_loadu_si512(columns + 4 * i * stride), _mm512_set1_epi32(four[i]));
+  return std::bit_cast<Int>(sum);
 #elif defined(__AVX2__)
+  // Two products at most 2 * 24 * 12, four pairs of them 2304: 16 bits hold that.
   __m256i sum = _mm256_setzero_si256();
   for (size_t i = 0; i < 4; ++i)
     sum = _mm256_add_epi16(
@@ -159,6 +168,19 @@ inline Double doubles(HalfFloat v) {
 #endif
 }
 
+// a * b + c, of which the caller knows that a * b and the sum are exact.
+inline Double multiplied(Double a, double b, Double c) {
+#if defined(__AVX512BW__)
+  return std::bit_cast<Double>(
+      _mm512_fmadd_pd(std::bit_cast<__m512d>(a), _mm512_set1_pd(b), std::bit_cast<__m512d>(c)));
+#elif defined(__AVX2__)
+  return std::bit_cast<Double>(
+      _mm256_fmadd_pd(std::bit_cast<__m256d>(a), _mm256_set1_pd(b), std::bit_cast<__m256d>(c)));
+#else
+  return a * b + c;
+#endif
+}
+
 inline Long longs(HalfInt v) {
 #if defined(__AVX512BW__)
   return std::bit_cast<Long>(_mm512_cvtepi32_epi64(std::bit_cast<__m256i>(v)));
@@ -173,80 +195,127 @@ inline Double power_of_two(HalfInt exponent) { return std::bit_cast<Double>((lon
 
 // Sums to fp32 towards zero, without the last `lost` of a double's bits, of which 29 lie below fp32's.
 // Returns a mask of those it cannot do, which stay `addend`.
-inline uint32_t round_block(const Double* totals, int lost, const Halves& addend, uint32_t* d) {
+inline uint32_t round_block(const Double* totals, int lost, Int addend, uint32_t* d) {
+  const auto kept = [&](const Double& total) {
+    const Long bits = std::bit_cast<Long>(total) & ~((int64_t{1} << lost) - 1);
+    return std::bit_cast<HalfInt>(__builtin_convertvector(std::bit_cast<Double>(bits), HalfFloat));
+  };
+  Int result = joined(kept(totals[0]), kept(totals[1]));
   uint32_t odd = 0;
-#pragma GCC unroll 2
-  for (size_t h = 0; h < 2; ++h) {
-    const auto exact = std::bit_cast<Long>(totals[h] + 0.0);  // no -0
-    const auto kept = std::bit_cast<Double>(exact & ~((int64_t{1} << lost) - 1));
-    const auto absolute = std::bit_cast<Double>(exact & INT64_MAX);
-    const Long beyond = ((absolute < 0x1p-126) & (absolute > 0.0)) | ~(absolute < 0x1p128);  // NaN too
-    auto result = std::bit_cast<HalfInt>(__builtin_convertvector(kept, HalfFloat));
-    if (any(std::bit_cast<Int>(beyond)))
-      for (size_t c = 0; c < kBlock / 2; ++c)
-        if (beyond[c] != 0) {
-          odd |= 1u << (h * kBlock / 2 + c);
-          result[c] = addend.half[h][c];
-        }
-    std::memcpy(d + h * kBlock / 2, &result, sizeof result);
-  }
+  // No normal number: zero, which has no sign, or one that is not done here.
+  const Unsigned above = std::bit_cast<Unsigned>(result & INT32_MAX) - 0x00800000;
+  if (const auto other = std::bit_cast<Int>(above >= 0x7F000000); any(other))
+    for (size_t c = 0; c < kBlock; ++c) {
+      if (other[c] == 0) continue;
+      const bool zero = totals[c / (kBlock / 2)][c % (kBlock / 2)] == 0;
+      odd |= static_cast<uint32_t>(!zero) << c;
+      result[c] = zero ? 0 : addend[c];
+    }
+  std::memcpy(d, &result, sizeof result);
   return odd;
 }
+
+// What the sums of a row's groups may have to be added to, for nothing to be cut off: zeros, and magnitudes
+// from `first` on, `span` of them. All columns' exponents count as if one of them had them.
+struct Uncut {
+  bool possible;
+  uint32_t first, span;
+};
+Uncut uncut(const RowGroup* group, const ScaledStep& step) {
+  int lowest = INT16_MAX, highest = step.zero_exponent;
+  for (size_t g = 0; g < 4; ++g) {
+    const Reach& reach = step.reach[g * step.stride / kTileLanes];
+    if (group[g].occupied == 0 || reach.lowest > reach.highest) continue;
+    const int exponent = group[g].exponent >> 16;
+    lowest = std::min(lowest, reach.lowest + exponent);
+    highest = std::max(highest, reach.highest + exponent);
+  }
+  // Of a term and of an addend, whose fraction has 23 bits.
+  const int term = step.fraction_bits - step.term_fraction, addend = step.fraction_bits - 23;
+  const int least = std::max(highest - addend, -126), most = std::min(lowest + term, 127);
+  if (highest - lowest > term || most < least) return {false, 0, 0};
+  const uint32_t first = static_cast<uint32_t>(least + 127) << 23;
+  return {true, first, (static_cast<uint32_t>(most + 128) << 23) - first};
+}
+
+// The largest exponents of what is added.
+inline Int largest_of(const RowGroup* group, const ScaledStep& step, size_t first, Int magnitude) {
+  const Int field = magnitude >> 23;
+  Int largest = (magnitude != 0 ? (field > 1 ? field : Int{} + 1) - 127 : Int{} + step.zero_exponent) << 16;
+  for (size_t g = 0; g < 4; ++g) {
+    const auto column = load<Int>(step.group + g * step.stride + first);
+    const Int term = (column & group[g].occupied & 0xFFFF) != 0;
+    const Int exponent = column + group[g].exponent;
+    largest = largest > exponent ? largest : term ? exponent : largest;
+  }
+  return largest >> 16;
+}
+
+// A row's groups with a block of columns.
+struct BlockOfSums {
+  Int sum[4];
+  const RowGroup* group;
+  const double* scale;  // of the columns
+  size_t stride;
+
+  BlockOfSums(const int8_t* twice, const RowGroup* row, const ScaledStep& step, size_t first)
+      : group(row), scale(step.scale + first), stride(step.stride) {
+    for (size_t g = 0; g < 4; ++g)
+      sum[g] = group_sum(twice + 16 * g, step.raised + 16 * g * stride + 4 * first, stride, group[g].start);
+  }
+  // A term of half the columns without the row's scale.
+  Double term(size_t g, size_t half) const {
+    return doubles(half == 0 ? lower(sum[g]) : upper(sum[g])) *
+           load<Double>(scale + g * stride + half * kBlock / 2);
+  }
+};
 
 // Doubles hold every term and the sum of what is kept of them exactly: that is a multiple of 2^-35 of the
 // largest exponent's power of two and below 2^15 of it.
-uint32_t scaled_block(const ScaledRow& row, const ScaledStep& step, size_t first, uint32_t* d) {
-  constexpr int32_t unset = INT32_MAX;
+__attribute__((noinline)) uint32_t cut_block(const int8_t* twice, const RowGroup* group,
+                                             const ScaledStep& step, size_t first, uint32_t* d) {
+  const BlockOfSums sums(twice, group, step, first);
   const auto bits = load<Int>(d);
-  const Int magnitude = bits & 0x7FFFFFFF;
-  const Int field = magnitude >> 23;
-  const Int nonzero = magnitude != 0;
-  const Int c_exponent = ((field > 1 ? field : Int{} + 1) - 127) << 16;
-  Int largest = nonzero ? c_exponent : Int{} + step.zero_exponent * 65536;
-  // The least exponent that is cut off, as of a term: an addend has 23 fraction bits.
-  Int least = nonzero ? c_exponent + (step.term_fraction - 23) * 65536 : Int{} + unset;
-  Int sums[4];
-  for (size_t g = 0; g < 4; ++g) {
-    const RowGroup& r = row.group[g];
-    sums[g] =
-        group_sum(row.twice + 16 * g, step.raised + 16 * g * step.stride + 4 * first, step.stride, r.start);
-    const auto column = load<Int>(step.group + g * step.stride + first);
-    const Int term = (column & r.occupied & 0xFFFF) != 0;
-    const Int exponent = column + r.exponent;
-    const Int high = term ? exponent : Int{} + INT32_MIN;
-    const Int low = term ? exponent : Int{} + unset;
-    largest = largest > high ? largest : high;
-    least = least < low ? least : low;
-  }
-  largest >>= 16;
-  least >>= 16;
-  const bool cut = any(largest - least > step.fraction_bits - step.term_fraction);
+  const Int units = largest_of(group, step, first, bits & INT32_MAX) - step.fraction_bits;
   Double totals[2];
-  const auto addend = load<Halves>(d);
   for (size_t h = 0; h < 2; ++h) {
-    Double total = doubles(std::bit_cast<HalfFloat>(addend.half[h]));
-    Double terms[4];
-    for (size_t g = 0; g < 4; ++g)
-      terms[g] = doubles(std::bit_cast<Halves>(sums[g]).half[h]) *
-                 load<Double>(step.scale + g * step.stride + first + h * kBlock / 2) * row.group[g].scale;
-    if (cut) {
-      const HalfInt unit = std::bit_cast<Halves>(largest).half[h] - step.fraction_bits;
-      const Double to_units = power_of_two(-unit);
-      total = cut_off(total * to_units);
-      for (const Double& t : terms) total += cut_off(t * to_units);
-      totals[h] = total * power_of_two(unit);
-    } else {
-      totals[h] = (total + terms[0]) + (terms[1] + terms[2]) + terms[3];
-    }
+    const HalfInt unit = h == 0 ? lower(units) : upper(units);
+    const Double to_units = power_of_two(-unit);
+    totals[h] = cut_off(doubles(std::bit_cast<HalfFloat>(h == 0 ? lower(bits) : upper(bits))) * to_units);
+    for (size_t g = 0; g < 4; ++g) totals[h] += cut_off(sums.term(g, h) * group[g].scale * to_units);
+    totals[h] *= power_of_two(unit);
   }
-  return round_block(totals, 29, addend, d);
+  return round_block(totals, 29, bits, d);
 }
 
-uint32_t scaled(const ScaledRow& row, const ScaledStep& step, uint32_t* d) {
-  uint32_t odd = 0;
-  for (size_t first = 0; first < step.columns; first += kBlock)
-    odd |= scaled_block(row, step, first, d + first) << first;
-  return odd;
+inline uint32_t scaled_block(const int8_t* twice, const RowGroup* group, const Uncut& uncut,
+                             const ScaledStep& step, size_t first, uint32_t* d) {
+  const auto bits = load<Int>(d);
+  const Int magnitude = bits & INT32_MAX;
+  const Unsigned above = std::bit_cast<Unsigned>(magnitude) - uncut.first;
+  const Int cut = (magnitude != 0) & std::bit_cast<Int>(above >= uncut.span);
+  if (!uncut.possible || any(cut)) return cut_block(twice, group, step, first, d);
+  const BlockOfSums sums(twice, group, step, first);
+  Double totals[2] = {doubles(std::bit_cast<HalfFloat>(lower(bits))),
+                      doubles(std::bit_cast<HalfFloat>(upper(bits)))};
+#pragma GCC unroll 4
+  for (size_t g = 0; g < 4; ++g) {
+    totals[0] = multiplied(sums.term(g, 0), group[g].scale, totals[0]);
+    totals[1] = multiplied(sums.term(g, 1), group[g].scale, totals[1]);
+  }
+  return round_block(totals, 29, bits, d);
+}
+
+void scaled(const ScaledRows& rows, const ScaledStep& step, uint32_t* d, size_t pitch, uint32_t* odd) {
+  const ScaledStep columns = step;  // which d is no part of
+  for (size_t r = 0; r < rows.rows; ++r) {
+    const int8_t* twice = rows.twice + r * rows.k;
+    const RowGroup* group = rows.group + r * rows.k / 16;
+    const Uncut limits = uncut(group, columns);
+    odd[r] = 0;
+    for (size_t first = 0; first < columns.columns; first += kBlock)
+      odd[r] |= scaled_block(twice, group, limits, columns, first, d + r * pitch + first) << first;
+  }
 }
 
 // The largest exponents of the columns' products.
@@ -336,8 +405,7 @@ inline uint32_t plain_block(const PlainRow& row, const PlainStep& step, size_t f
   sum_block<narrow>(row, step, first, largest - shift, totals);
   totals[0] *= power_of_two(lower(units));
   totals[1] *= power_of_two(upper(units));
-  const uint32_t odd =
-      round_block(totals, step.rounding == DotRounding::rz_e8m13 ? 39 : 29, load<Halves>(d), d);
+  const uint32_t odd = round_block(totals, step.rounding == DotRounding::rz_e8m13 ? 39 : 29, bits, d);
   uint32_t special = 0;
   if (const Int none = field == 255; any(none))
     for (size_t i = 0; i < kBlock; ++i) special |= static_cast<uint32_t>(none[i] & 1) << i;

@@ -16,10 +16,16 @@ struct RowGroup {
   int32_t start = 0;     // takes away what raising B's values adds to the sum of products
   double scale = 0;      // its value over 4
 };
-// A row's part of one chunk of 64 products in groups of 16.
-struct ScaledRow {
+// The rows' part of one chunk of 64 products in groups of 16; `k`, of the first row's to the next one's.
+struct ScaledRows {
   const int8_t* twice;    // 64
   const RowGroup* group;  // 4
+  size_t rows;
+  size_t k;
+};
+// The exponents of the scales of kTileLanes columns' groups that are not zero; where all are, none.
+struct Reach {
+  int16_t lowest = INT16_MAX, highest = INT16_MIN;
 };
 // The columns' part: pointers to the first of kTileLanes columns, `stride` columns from one group to the
 // next.
@@ -27,6 +33,7 @@ struct ScaledStep {
   const uint8_t* raised;  // [k / 4][column][k % 4]
   const int32_t* group;   // the scale's exponent times 2^16, plus `occupied` as of RowGroup
   const double* scale;
+  const Reach* reach;  // one a group, `stride` / kTileLanes from one to the next
   size_t stride;
   int fraction_bits;
   int term_fraction;  // fraction bits of a term
@@ -58,10 +65,12 @@ struct PlainStep {
   size_t columns;        // as in ScaledStep
 };
 
-// d: codes of the result. Returns a mask of columns that the loop cannot do (an addend that is NaN or
-// infinite, a result that is subnormal or overflows): their d is no result.
+// d: codes of the result; the scaled rows' are `pitch` apart. Gives, of each row, a mask of columns that the
+// loop cannot do (an addend that is NaN or infinite, a result that is subnormal or overflows): their d is no
+// result, of the scaled it is what it was.
 struct TileLanes {
-  uint32_t (*scaled)(const ScaledRow& row, const ScaledStep& step, uint32_t* d) = nullptr;
+  void (*scaled)(const ScaledRows& rows, const ScaledStep& step, uint32_t* d, size_t pitch,
+                 uint32_t* odd) = nullptr;
   uint32_t (*plain)(const PlainRow& row, const PlainStep& step, uint32_t* d) = nullptr;
 };
 

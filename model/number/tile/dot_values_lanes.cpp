@@ -3,7 +3,11 @@
 
 #include <algorithm>
 #include <bit>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
+#include "model/number/tile/blocks.h"
 #include "model/number/tile/dot_tile_lanes.h"
 
 namespace bitwell::number::BITWELL_LEVEL {
@@ -41,21 +45,40 @@ void products(const Format& format, bool narrow, const uint32_t* codes, size_t c
   }
 }
 
-void twice(const uint32_t* codes, size_t groups, int8_t* out, uint16_t* occupied) {
-  constexpr size_t kGroup = 16;
+constexpr size_t kGroup = 16;
+using Values = int8_t __attribute__((vector_size(kGroup)));
+
+// Bit i: element i is not zero.
+inline uint16_t nonzero(Values v) {
+#if defined(__SSE2__)
+  return static_cast<uint16_t>(_mm_movemask_epi8(std::bit_cast<__m128i>(v != 0)));
+#else
+  uint32_t out = 0;
+  for (uint32_t i = 0; i < kGroup; ++i) out |= static_cast<uint32_t>(v[i] != 0) << i;
+  return static_cast<uint16_t>(out);
+#endif
+}
+// Of values from -kRaise on.
+inline int32_t sum_of(Values v) {
+#if defined(__SSE2__)
+  const __m128i halves = _mm_sad_epu8(std::bit_cast<__m128i>(v + static_cast<int8_t>(kRaise)), __m128i{});
+  return _mm_cvtsi128_si32(halves) + _mm_extract_epi16(halves, 4) - static_cast<int32_t>(kGroup) * kRaise;
+#else
+  int32_t out = 0;
+  for (size_t i = 0; i < kGroup; ++i) out += v[i];
+  return out;
+#endif
+}
+
+void twice(const uint32_t* codes, size_t groups, int8_t* out, uint16_t* occupied, int32_t* sum) {
+  using Codes = uint32_t __attribute__((vector_size(4 * kGroup)));
+  constexpr Values by_code = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
   for (size_t g = 0; g < groups; ++g) {
-    uint32_t any = 0;
-    for (uint32_t i = 0; i < kGroup; ++i) {
-      // A field of 0 or 1 counts in halves, each one more doubles.
-      const uint32_t code = codes[g * kGroup + i];
-      const uint32_t field = code >> 1 & 3;
-      const uint32_t half = code & 1;
-      const uint32_t absolute = field == 0 ? half : (2 | half) << (field - (field != 0 ? 1 : 0));
-      const auto value = static_cast<int32_t>(absolute);
-      out[g * kGroup + i] = static_cast<int8_t>((code & 8) != 0 ? -value : value);
-      any |= static_cast<uint32_t>(absolute != 0) << i;
-    }
-    occupied[g] = static_cast<uint16_t>(any);
+    const auto code = __builtin_convertvector(load<Codes>(codes + g * kGroup) & 15, Values);
+    const Values values = __builtin_shuffle(by_code, code);
+    std::memcpy(out + g * kGroup, &values, sizeof values);
+    occupied[g] = nonzero(values);
+    sum[g] = sum_of(values);
   }
 }
 

@@ -200,6 +200,47 @@ TEST(Tile, ScaledTermsAreCutOffWhereTheDefinitionCutsThem) {
   EXPECT_GT(cut, 1000u);
 }
 
+// A term of one unit, below zero, beside an addend or another group `distance` powers of two above it: the
+// largest number below the large one, or the large one itself where the unit is cut off.
+TEST(Tile, AUnitIsCutOffWhereTheDefinitionCutsIt) {
+  const DotRule& rule = *find_dot_rule("blackwell", "mxf4nvf4", e2m1, e2m1, f32, &ue4m3, 16);
+  constexpr uint32_t kHalf = 1, kOne = 2, kMinus = 8;  // of E2M1
+  constexpr int kLow = -12;                            // of two subnormal scales: the unit is 2^-20
+  constexpr size_t columns = kTileLanes;
+  size_t cut = 0;
+  for (const bool group : {false, true})
+    for (int distance = 20; distance <= (group ? 28 : 36); ++distance)
+      for (const size_t lane : {0, 7, 15, 16, 31}) {
+        std::vector<uint32_t> a(64), b(64 * columns), c(columns);
+        std::vector<uint8_t> sa(4), sb(4 * columns);
+        a[3] = kHalf;
+        b[64 * lane + 3] = kHalf | kMinus;
+        sa[0] = sb[4 * lane] = 1;
+        if (group) {
+          const int exponent = kLow + distance;  // 2^exponent = 1 * 1 * both scales
+          a[40] = b[64 * lane + 40] = kOne;
+          sa[2] = static_cast<uint8_t>((exponent / 2 + 7) << 3);
+          sb[4 * lane + 2] = static_cast<uint8_t>((exponent - exponent / 2 + 7) << 3);
+        } else {
+          c[lane] = static_cast<uint32_t>(127 + kLow + distance) << 23;
+        }
+        std::vector<uint32_t> expected = c;
+        expected[lane] =
+            dot(rule, {&e2m1, a, sa},
+                {&e2m1, std::span(b).subspan(64 * lane, 64), std::span(sb).subspan(4 * lane, 4)}, c[lane]);
+        cut += (expected[lane] & 0x7FFFFF) == 0 ? 1 : 0;
+        const DotColumns prepared = prepare_columns(rule, {&e2m1, b, sb}, columns, 64);
+        for (const char* level : kLevels) {
+          if (!has_level(level)) continue;
+          std::vector<uint32_t> d = c;
+          dot_tile(rule, {&e2m1, a, sa}, 1, prepared, d, level);
+          ASSERT_EQ(d, expected) << (group ? "group " : "addend ") << distance << " column " << lane << " "
+                                 << level;
+        }
+      }
+  EXPECT_EQ(cut, 5u * (9 + 1));
+}
+
 // Sums of the largest products, which 32 bits just hold or do not, and addends of every exponent beside them:
 // of one sign, and of both.
 TEST(Tile, SumsNearWhat32BitsHoldAreTheDefinitions) {
