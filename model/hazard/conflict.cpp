@@ -202,7 +202,24 @@ Readers Conflicts::read_too(const Reach& r, Readers before) {
         covers({record_of(before), 1u << lane_of(before)}))
       return mine;
   }
-  return ledger_.readers.with(before, {r.record, r.lanes}, covers, r.warp_alike);
+  return ledger_.readers.with(
+      before, {r.record, r.lanes},
+      [&](const Reader& old) { return covers(old) && (!r.warp_alike || in_any_turn(r, old)); }, r.warp_alike);
+}
+
+// Whether those, whom this one is behind, would be so too if all lanes were others by as many: the set that
+// this makes is taken for theirs. All of its warp know the same, but that may be of some of those lanes
+// alone: of who has released by himself, or has met some of his warp.
+bool Conflicts::in_any_turn(const Reach& r, const Reader& old) const {
+  const Record& record = ledger_.records[old.record];
+  if (record.unit == kUnfinished) return true;
+  const Proxy proxy = r.site->order.proxy;
+  if (proxy != Proxy::generic && proxy != Proxy::non_coherent) return false;
+  const Viewer& v = r.viewers[0];
+  if (record.unit == v.warp->unit && r.viewer_count == 1 && old.lanes == 1u << v.lane) return true;
+  if (v.known == nullptr) return true;
+  const Clock& happened = v.known->happened;
+  return happened.least(record.unit) >= record.time || happened.most(record.unit) < record.time;
 }
 
 // A write meets those who have read the cell since the last one; any access, those that wrote it before.

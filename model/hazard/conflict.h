@@ -88,6 +88,7 @@ class Conflicts {
   enum class Said : uint8_t { nothing, equal, something };
 
   Readers read_too(const Reach& r, Readers before);
+  bool in_any_turn(const Reach& r, const Reader& old) const;
   Said behind_all(const Reach& r, Readers those, uint64_t address, uint64_t size);
   void remember_write(const Reach& r, Cell& cell, bool beside);
   Readers not_stood_for(const Site& write, Readers before);

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <map>
 #include <random>
+#include <set>
 
 #include "trace.h"
 
@@ -144,6 +146,50 @@ TEST(Rows, OfReadersInAnotherOrderNoneIsTakenForTheLaneItself) {
     t.access(7, first, AccessKind::write, addresses);
     EXPECT_EQ(t.kinds(), in_order ? Lines{} : Lines{"warp-race 2 7"});
   }
+}
+
+// All lanes of a warp know the same of two others, but of the first one's lanes some alone. They read what
+// both have read: of the first one's reads those stay that are not known, whichever lane they are of, and a
+// write that is behind the last read alone is none behind them.
+TEST(Rows, OfAWarpOfWhichSomeLanesAreKnownTheOthersReadsStay) {
+  const Order relaxed{Semantics::relaxed, Scope::gpu}, release{Semantics::release, Scope::gpu},
+      acquire{Semantics::acquire, Scope::gpu};
+  for (const uint32_t known : {0u, 1u, 2u, 1u << 31, 0xFFFFu, 0xFFFF0000u, 0x12345678u, kAll})
+    for (const uint32_t together : {1u, 2u})  // lanes come to one place
+      for (const Order& order : {Order{}, relaxed})
+        for (const bool pairs : {false, true}) {  // CTAs of a cluster, whose rows are looked at lane by lane
+          Trace t({2, 1, 1}, {pairs ? 2u : 1u, 1, 1});
+          const Who first{{}, 0, kAll}, second{{}, 1, kAll}, last{{}, 2, kAll}, writer{{}, 3, kAll};
+          std::array<uint64_t, machine::kLanes> places{};
+          for (uint32_t i = 0; i < machine::kLanes; ++i) places[i] = shared(0, 4 * (i / together));
+          t.access(1, first, AccessKind::read, places, order);
+          t.access(2, second, AccessKind::read, places, order);
+          for (uint32_t i = 0; i < machine::kLanes; ++i) {
+            if ((known >> i & 1) == 0) continue;
+            t.write(3, {{}, 0, 1u << i}, shared(0, 8192 + 8 * i), release);
+            t.read(4, {{}, 2, 1}, shared(0, 8192 + 8 * i), acquire);
+          }
+          t.meets(5, last, Sync::warp_met);
+          t.access(6, last, AccessKind::read, places, order);
+          t.bar(7, {last, writer}, 1, 64);
+          t.checker.keep(1000);
+          for (uint32_t i = 0; i < machine::kLanes; i += together)
+            t.access(8, {{}, 3, 1u << i}, AccessKind::write, places);
+          uint32_t raced = 0;  // places
+          for (uint32_t i = 0; i < machine::kLanes; i += together)
+            raced += (known >> i & ((1u << together) - 1)) != (1u << together) - 1 ? 1 : 0;
+          std::map<std::string, uint64_t> counts;
+          std::set<uint64_t> there;
+          for (const Finding& f : t.checker.findings()) {
+            counts[std::to_string(f.earlier.site.ptx_line)] += f.count;
+            for (const Finding::Met& m : f.met)
+              if (f.earlier.site.ptx_line == 1) there.insert(m.address);
+          }
+          std::map<std::string, uint64_t> expected{{"2", machine::kLanes / together}};
+          if (raced != 0) expected["1"] = raced;
+          EXPECT_EQ(counts, expected) << std::hex << known << " " << together << " " << pairs;
+          EXPECT_EQ(there.size(), raced);
+        }
 }
 
 }  // namespace
