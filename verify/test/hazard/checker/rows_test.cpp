@@ -192,5 +192,38 @@ TEST(Rows, OfAWarpOfWhichSomeLanesAreKnownTheOthersReadsStay) {
         }
 }
 
+// Lanes of a warp read by cp.async what another warp has read too, and some wait. A read of all of them
+// stands for the copies of those who have, whether it is looked at as a row or lane by lane; a write of
+// theirs is behind these alone.
+TEST(Rows, OfLanesOfWhichSomeHaveWaitedForTheirCopiesTheOthersReadsStay) {
+  for (const uint32_t waited : {0u, 1u, 1u << 31, 0xFFFEu, 0xFFFF0001u, kAll})
+    for (const bool pairs : {false, true})  // CTAs of a cluster, whose rows are looked at lane by lane
+      for (const bool own : {false, true}) {
+        Trace t({2, 1, 1}, {pairs ? 2u : 1u, 1, 1});
+        const Who all{{}, 0, kAll}, other{{}, 1, kAll}, writer{{}, 2, kAll};
+        if (!own) t.access(1, other, AccessKind::read, shared(0, 0), {}, 4, 4);
+        t.issues(2, all, 1, machine::Ending::copy_group);
+        for (int lane = 0; lane < 32; ++lane)
+          t.operation(2, all, 1, AccessKind::read, shared(0, 4 * static_cast<uint64_t>(lane)), 4,
+                      Proxy::generic, lane);
+        t.meets(3, all, Sync::copies_committed);
+        if (waited != 0) t.meets(4, {{}, 0, waited}, Sync::copies_waited, 0);
+        t.checker.keep(1000);
+        if (own) {
+          t.access(6, all, AccessKind::write, shared(0, 0), {}, 4, 4);
+        } else {
+          t.access(5, all, AccessKind::read, shared(0, 0), {}, 4, 4);
+          t.bar(7, {other, all, writer});
+          t.access(6, writer, AccessKind::write, shared(0, 0), {}, 4, 4);
+        }
+        uint32_t raced = 0;
+        for (const Finding& f : t.checker.findings())
+          for (const Finding::Met& m : f.met)
+            raced |= f.earlier.site.ptx_line == 2 ? 1u << (m.address - shared(0, 0)) / 4 : 0;
+        EXPECT_EQ(raced, ~waited) << pairs << own;
+        EXPECT_EQ(t.kinds(), waited == kAll ? Lines{} : Lines{"operation-race 2 6"});
+      }
+}
+
 }  // namespace
 }  // namespace bitwell::hazard

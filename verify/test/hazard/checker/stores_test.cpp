@@ -62,5 +62,22 @@ TEST(Stores, IntoACtaOfWhichOneWarpHasBegun) {
     }
 }
 
+// Sets of readers that no cell has any more go, and others get their numbers: what was found of the set of
+// one cell is not taken for what another's comes to.
+TEST(Stores, LeaveTheirOwnReadersWhereOtherSetsHaveGone) {
+  Trace t;
+  const Who lane{{}, 0, 1};
+  t.read(1, {{}, 1, 1}, shared(0, 0));
+  t.read(2, {{}, 2, 1}, shared(0, 0));
+  t.read(10, {{}, 0, 1u << 3}, shared(0, 64));
+  t.read(11, {{}, 0, 1u << 5}, shared(0, 64));
+  t.write(20, lane, shared(0, 0));  // no reader is of its warp
+  for (int i = 0; i < 4000; ++i) t.read(100 + i, {{}, 3 + i % 2, 1u << i / 2 % 32}, shared(0, 128));
+  t.write(20, lane, shared(0, 64));  // both are
+  t.write(21, {{}, 0, 2}, shared(0, 64));
+  EXPECT_EQ(t.kinds(), (Lines{"race 1 20", "race 2 20", "warp-race 10 20", "warp-race 11 20",
+                              "warp-race 20 21", "warp-race 10 21", "warp-race 11 21"}));
+}
+
 }  // namespace
 }  // namespace bitwell::hazard
