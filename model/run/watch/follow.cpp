@@ -98,15 +98,14 @@ void Follow::stored(const Region& region, uint64_t address, uint64_t bytes, int 
   auto out = std::find_if(outputs_.begin(), outputs_.end(),
                           [&](const Output& o) { return o.buffer == region.name(); });
   if (out == outputs_.end()) out = outputs_.insert(out, {region.name(), {}, ptx_line});
-  uint64_t from = address - region.base(), behind = from + bytes;
+  const uint64_t from = address - region.base(), behind = from + bytes;
   auto& runs = out->runs;
-  auto at = runs.upper_bound(from);
-  if (at != runs.begin() && std::prev(at)->second >= from) --at;
-  for (; at != runs.end() && at->first <= behind; at = runs.erase(at)) {
-    from = std::min(from, at->first);
-    behind = std::max(behind, at->second);
-  }
-  runs[from] = behind;
+  auto next = runs.upper_bound(from);
+  if (next == runs.begin() || std::prev(next)->second < from)
+    next = std::next(runs.emplace_hint(next, from, behind));
+  uint64_t& end = std::prev(next)->second;  // of the run that has them now
+  end = std::max(end, behind);
+  for (; next != runs.end() && next->first <= end; next = runs.erase(next)) end = std::max(end, next->second);
 }
 
 }  // namespace bitwell::run

@@ -190,13 +190,22 @@ void store_unknown(const MemoryUse& use, run::Context& context, const run::LaneB
   const machine::Region* global =
       (access.global >> lane & 1) != 0 ? context.cta.grid.global.owner(access.bytes[at]) : nullptr;
   const bool whole = global != nullptr && !global->scratch;
+  const auto bits_of = [&](size_t i) {
+    return static_cast<uint8_t>((i < 8 ? unknown.low : unknown.high) >> 8 * (i % 8));
+  };
   for (size_t i = 0; i < use.size; ++i) {
-    const auto bits = static_cast<uint8_t>((i < 8 ? unknown.low : unknown.high) >> 8 * (i % 8));
+    const uint8_t bits = bits_of(i);
     if (bits != 0 && whole && context.follow() == nullptr) context.report_missing(row, lane, "an output");
-    if (bits != 0 && global != nullptr && context.follow() != nullptr)
-      follow_output(context, access, lane, offset + i, 1);
     if (access.tracked && access.defined[at] != nullptr)
       access.defined[at][offset + i] = static_cast<uint8_t>(~bits);
+  }
+  if (global == nullptr || context.follow() == nullptr) return;
+  const uint64_t address =
+      global->base() + static_cast<uint64_t>(access.bytes[at] - global->raw_bytes()) + offset;
+  for (size_t i = 0, behind = 0; i < use.size; i = behind + 1) {
+    for (behind = i; behind < use.size && bits_of(behind) != 0;) ++behind;
+    if (behind != i)
+      context.follow()->stored(*global, address + i, behind - i, context.cta.line(context.split()).ptx);
   }
 }
 
