@@ -89,6 +89,15 @@ bool alike(const Warp& w) {
                                                     [&](const Numbers& n) { return n == w.ended[0]; }));
 }
 
+// Whether nothing that is asked of a lane and another one, to name a race between the two, is otherwise of
+// lanes as far behind them. Weak accesses, that change something.
+bool alike_in_any_turn(const Warp& w) {
+  const Knowledge* const known = w.known[0].get();
+  if (!w.fresh() || known == nullptr) return w.fresh();
+  return known->happened.of_whole_units() && known->narrow_release.empty() && known->narrow_acquire.empty() &&
+         known->unreleased.empty() && known->sc == nullptr;
+}
+
 // Lanes that come to the address of a neighbour.
 uint32_t beside_alike(const machine::Access& a) {
   uint32_t out = 0;
@@ -103,6 +112,15 @@ bool in_row(const machine::Access& a) {
   uint64_t other = 0;
   for (uint32_t i = 0; i < machine::kLanes; ++i) other |= a.addresses[i] ^ (a.addresses[0] + i * a.bytes);
   return a.lanes == ~0u && other == 0;
+}
+
+// Whether lanes that reach bytes side by side may be looked at as a row.
+bool may_be_row(const machine::Access& a) {
+  const machine::Proxy proxy = a.order.proxy;
+  const bool reads = a.kind == machine::AccessKind::read;
+  return (reads || a.kind == machine::AccessKind::write) && a.order.semantics == machine::Semantics::weak &&
+         a.met == 0 && std::has_single_bit(a.bytes) && a.bytes <= ShadowPage::kPageBytes &&
+         (proxy == machine::Proxy::generic || (reads && proxy == machine::Proxy::non_coherent));
 }
 
 // Of those lanes the first and others that follow it at the same distance, each where the one before it ends
@@ -153,12 +171,6 @@ Run up_to(const machine::Access& a, uint32_t first, uint64_t end) {
 // The lanes that are done with: those in a row that find nothing but what is ordered, in cells that are
 // alike. Others are looked at one by one.
 uint32_t Checker::row_access(const machine::Access& a, Cluster& c, const RowReach& r) {
-  const machine::Proxy proxy = a.order.proxy;
-  const bool reads = a.kind == machine::AccessKind::read;
-  if (!(reads || a.kind == machine::AccessKind::write) || a.met != 0 || !std::has_single_bit(a.bytes) ||
-      a.bytes > ShadowPage::kPageBytes ||
-      !(proxy == machine::Proxy::generic || (reads && proxy == machine::Proxy::non_coherent)))
-    return 0;
   uint32_t done = 0, apart = 1;
   int alone = 0;  // lanes in turn that nobody follows: where each lane has a row of a matrix, all are
   const bool whole = in_row(a);  // as most often
@@ -189,6 +201,30 @@ uint32_t Checker::row_access(const machine::Access& a, Cluster& c, const RowReac
   return done;
 }
 
+// A lane reaches its bytes. Where `lanes` behind it have theirs behind those, and find the same there, they
+// come to the same: those are given back that have been counted so.
+uint32_t Checker::reach_row(const Reach& r, Shadow& shadow, uint64_t bytes, uint32_t lane, uint32_t lanes) {
+  const uint64_t address = r.instruction->addresses[lane];
+  const uint64_t in_page = (ShadowPage::kPageBytes - address % ShadowPage::kPageBytes) / bytes;
+  const auto behind = static_cast<uint32_t>(std::countr_one(static_cast<uint64_t>(lanes) >> lane >> 1));
+  auto [page, row] = shadow.row(address, bytes, bytes, lane,
+                                static_cast<uint32_t>(std::min<uint64_t>(in_page, 1 + behind)), 1);
+  const ShadowPage::Acts found = page.acts(row);
+  conflicts_.reach(r, shadow, address, bytes);
+  const Cell now = page.cell(row.first);
+  if (found.lanes < 2 || found.any_writer || found.any_reader ||
+      !conflicts_.again(uint64_t{found.lanes - 1} * row.each))
+    return 0;
+  row.lanes = found.lanes - 1;
+  row.first += row.each;
+  const auto of_lane_0 = [&](uint32_t value) { return value == kNoAct ? kNoAct : turned(value, -row.lane); };
+  const uint32_t write = of_lane_0(now.write), reads = of_lane_0(now.reads);
+  ++row.lane;
+  if (write != found.write) page.set_write(row, write);
+  if (reads != found.reads) page.set_reads(row, reads);
+  return ((uint64_t{1} << row.lanes) - 1) << row.lane;
+}
+
 void Checker::lanes_access(const machine::Access& a, Cluster& c) {
   Warp& w = clusters_.warp_of(c, a.cta, a.warp);
   const bool is_strong = a.order.semantics != machine::Semantics::weak;
@@ -202,8 +238,10 @@ void Checker::lanes_access(const machine::Access& a, Cluster& c) {
   std::array<Viewer, machine::kLanes> viewers;
   // Lanes that have met stand for each other, all of them.
   const bool warp_alike = (a.met == 0 || a.met == ~0u) && alike(w);
-  const uint32_t at_once =
-      is_strong ? 0 : row_access(a, c, {&w, w.known[0].get(), warp_alike, &site, record});
+  const bool rows = may_be_row(a);
+  const uint32_t at_once = rows ? row_access(a, c, {&w, w.known[0].get(), warp_alike, &site, record}) : 0;
+  const bool turns = rows && at_once != a.lanes && warp_alike && a.unchanged == 0 && in_row(a) &&
+                     a.addresses[0] % a.bytes == 0 && alike_in_any_turn(w);
   for (uint32_t lanes = a.lanes & ~at_once; lanes != 0;) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(lanes));
     // What lanes of one instruction write at one place, the manual leaves to one of them.
@@ -231,8 +269,10 @@ void Checker::lanes_access(const machine::Access& a, Cluster& c) {
     r.warp_alike = warp_alike;
     r.unchanged = (together & ~unchanged) == 0;
     if (launches_.overlaps() && !shared) launches_.behind(r, address, a.bytes);
-    shadow->each(address, a.bytes,
-                 [&](Cell& cell, uint64_t at, uint64_t size) { conflicts_.reach(r, cell, at, size); });
+    if (turns && (shared ? !clusters_.several_ctas() : !launches_.overlaps()))
+      lanes &= ~reach_row(r, *shadow, a.bytes, lane, lanes);
+    else
+      conflicts_.reach(r, *shadow, address, a.bytes);
     if (shared && clusters_.several_ctas()) peer_access(ledger_, a, c, viewers[0], site, address);
     if (!shared && a.order.proxy == machine::Proxy::tensor_map) w.map = {address, a.ptx_line, lane};
     if (shared && !reads && clusters_.several_ctas()) Mbarriers::wrote_to_peer(c, w, lane, address, record);

@@ -81,6 +81,7 @@ class Checker {
   void access(const machine::Access& a, Cluster& c);
   void lanes_access(const machine::Access& a, Cluster& c);
   uint32_t row_access(const machine::Access& a, Cluster& c, const RowReach& r);
+  uint32_t reach_row(const Reach& r, Shadow& shadow, uint64_t bytes, uint32_t lane, uint32_t lanes);
   void synchronised(const machine::Synchronisation& s, Cluster& c);
 
   std::array<uint32_t, 3> grid_, cluster_;

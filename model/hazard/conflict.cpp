@@ -24,6 +24,8 @@ Side side_of(bool earlier, bool later) {
 }  // namespace
 
 void Conflicts::reach(const Reach& r, Cell& cell, uint64_t address, uint64_t size) {
+  ledger_.findings.mark();
+  by_address_ = false;
   // A copy that replaces what an MMA has read is behind the copy before by being behind the MMA; one that
   // replaces what threads have read is behind the store that they read, which stands in shared memory then,
   // fence or not.
@@ -343,6 +345,7 @@ bool Conflicts::in_lockstep(const Viewer& v, const Record& before, const Site& n
 Conflicts::Said Conflicts::conflict(const Reach& r, Act before, uint64_t address, uint64_t size) {
   const uint32_t number = record_of(before);
   if (number == r.record && r.instruction != nullptr) {
+    by_address_ = true;
     // Lanes of one instruction that write at one place: the manual leaves it to one of them.
     const uint64_t other = r.instruction->addresses[lane_of(before)];
     if ((r.instruction->lanes >> lane_of(before) & 1) != 0 && other < address + size &&

@@ -69,6 +69,15 @@ class Conflicts {
 
   // Whoever reaches the cell is held against what it holds, and stands in it from now on.
   void reach(const Reach& r, Cell& cell, uint64_t address, uint64_t size);
+  // Likewise of the cells of these bytes.
+  void reach(const Reach& r, Shadow& shadow, uint64_t address, uint64_t bytes) {
+    shadow.each(
+        address, bytes, [&](Cell& cell, uint64_t at, uint64_t size) { reach(r, cell, at, size); },
+        [&](uint64_t times) { return again(times); });
+  }
+  // Whether as many cells that hold what the one did that was reached last come to the same, which is counted
+  // then.
+  bool again(uint64_t times) { return !by_address_ && ledger_.findings.repeat(times); }
   // The same of all lanes of a row, whose cells have that in common: those of it, or others of whom this one
   // knows. Else false, and nothing is done.
   bool reach(const RowReach& r, ShadowPage& page, const CellRow& row, const ShadowPage::Acts& found);
@@ -105,6 +114,7 @@ class Conflicts {
   Ledger& ledger_;
   bool once_;
   bool non_coherent_ = false;
+  bool by_address_ = false;        // what is said of the cell that was reached last hangs on where it is
   size_t most_sets_ = kLeastSets;  // bytes of them, before those that no cell has go
   // What of a cell's readers, unturned, stayed behind a write by one of them last.
   struct {

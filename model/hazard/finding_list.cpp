@@ -15,11 +15,20 @@ Finding& FindingList::add(Kind kind, const Party& earlier, const Party& later, u
     ++all_[at->second].count;
   }
   Finding& out = all_[at->second];
-  if (out.met.size() < most_met_ && (out.met.size() < kAlways || met_ < kMostMet)) {
+  const bool kept = keeps(out);
+  marked_.push_back(at->second);
+  counted_ = counted_ && !kept;
+  if (kept) {
     ++met_;
     out.met.push_back({accesses_, address, size, earlier, later});
   }
   return out;
+}
+
+bool FindingList::repeat(uint64_t times) {
+  for (const size_t i : marked_)
+    if (counted_) all_[i].count += times;
+  return counted_;
 }
 
 void FindingList::add(std::vector<Finding> more, uint64_t accesses) {

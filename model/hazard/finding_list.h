@@ -18,7 +18,18 @@ class FindingList {
   // Of all findings together no list of them needs to be shorter.
   static constexpr size_t kMostMet = size_t{1} << 18;
   // An access comes, which what is added from now on is about.
-  void next_access() { ++accesses_; }
+  void next_access() {
+    ++accesses_;
+    mark();
+  }
+  // What is added from now on may be what comes several times.
+  void mark() {
+    marked_.clear();
+    counted_ = true;
+  }
+  // What was added since comes so many times more. Returns whether that could be told without the pairs of
+  // accesses: no more is kept of those findings than their count.
+  bool repeat(uint64_t times);
   Finding& add(Kind kind, const Party& earlier, const Party& later, uint64_t address, uint64_t size,
                uint32_t launches_before = 0);
   // Behind these, what another list has of so many accesses that come behind those so far.
@@ -38,7 +49,12 @@ class FindingList {
   static Key key_of(const Finding& f) {
     return {f.kind, f.earlier.site.ptx_line, f.later.site.ptx_line, f.launches_before};
   }
+  bool keeps(const Finding& f) const {
+    return f.met.size() < most_met_ && (f.met.size() < kAlways || met_ < kMostMet);
+  }
   std::vector<Finding> all_;
+  std::vector<size_t> marked_;  // those that were added to since mark()
+  bool counted_ = true;         // of which nothing was kept but their count
   size_t most_met_ = 0, met_ = 0;
   uint64_t accesses_ = 0;          // so far
   std::map<Key, size_t> numbers_;  // of findings

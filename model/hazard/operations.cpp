@@ -84,9 +84,12 @@ void Operations::keeps_map(Operation& op, const Warp& w, int ptx_line) {
             {machine::Semantics::weak, machine::Scope::cta, machine::Proxy::tensor_map}};
   uint32_t lanes = 1u << op.lane;
   const uint32_t record = record_of(op, site, w.map.address, true, false, lanes);
-  ledger_.global.each(w.map.address, kMapBytes, [&](Cell& cell, uint64_t, uint64_t) {
-    cell.reads = ledger_.readers.with(cell.reads, {record, lanes});
-  });
+  ledger_.global.each(
+      w.map.address, kMapBytes,
+      [&](Cell& cell, uint64_t, uint64_t) {
+        cell.reads = ledger_.readers.with(cell.reads, {record, lanes});
+      },
+      [](uint64_t) { return true; });
 }
 
 void Operations::access(const machine::Access& a, Cluster& c) {
@@ -131,8 +134,7 @@ void Operations::access(const machine::Access& a, Cluster& c) {
     if (group == nullptr && shared && clusters_.several_ctas())
       peer_access(ledger_, a, c, viewers[0], site, piece);
     if (launches_.overlaps() && !shared) launches_.behind(r, piece, a.bytes);
-    shadow->each(piece, a.bytes,
-                 [&](Cell& cell, uint64_t at, uint64_t size) { conflicts_.reach(r, cell, at, size); });
+    conflicts_.reach(r, *shadow, piece, a.bytes);
   }
 }
 

@@ -92,10 +92,13 @@ void TensorMemory::access(const machine::Access& a, Cluster& c) {
   const bool whole = a.rows == machine::kTensorLanes;
   const uint64_t columns = a.bytes / 4;
   const auto each = [&](uint64_t from, uint64_t cells) {
-    c.tensor.each(from, cells, [&](Cell& cell, uint64_t at, uint64_t size) {
-      conflicts_.reach(r, cell, at, size);
-      if (frees) cell = {};
-    });
+    c.tensor.each(
+        from, cells,
+        [&](Cell& cell, uint64_t at, uint64_t size) {
+          conflicts_.reach(r, cell, at, size);
+          if (frees) cell = {};
+        },
+        [&](uint64_t times) { return conflicts_.again(times); });
   };
   if (whole) return each(cell_of(rank, 0, column), columns * machine::kTensorLanes);
   for (uint64_t i = 0; i < columns; ++i)

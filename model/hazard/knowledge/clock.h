@@ -1,5 +1,6 @@
 // Vector clocks: what a thread knows to have happened (FastTrack, Flanagan and Freund, PLDI 2009).
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -46,6 +47,10 @@ class Clock {
   // Of the unit's lanes what both know.
   void raise_common(const Clock& a, const Clock& b, UnitId unit);
   bool empty() const { return entries_.empty(); }
+  // Whether of every unit that is known all lanes are known up to the same time.
+  bool of_whole_units() const {
+    return std::all_of(entries_.begin(), entries_.end(), [](const Entry& e) { return e.lanes == nullptr; });
+  }
   // Bytes that it takes.
   size_t bytes() const;
 

@@ -113,6 +113,8 @@ struct Warp {
     if (lanes_.empty()) lanes_ = std::vector<Lane>(machine::kLanes);
     return lanes_[i];
   }
+  // Whether all lanes are as they began, but for what they know and have waited for.
+  bool fresh() const { return lanes_.empty(); }
   uint32_t sc_lanes = 0;                   // those that have Lane::sc
   std::array<UnitId, kStreams> streams{};  // their units; 0: nothing was issued yet
   uint32_t moves = 0;                      // tcgen05.ld and .st so far

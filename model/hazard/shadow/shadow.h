@@ -50,6 +50,20 @@ class ShadowPage {
     if (to.writes_before != from.writes_before) put(writes_before_, i, to.writes_before);
     if (to.reads != from.reads) put(reads_, i, to.reads);
   }
+  // How many cells from that one on, before `end`, have what it has.
+  uint64_t same_from(uint64_t i, uint64_t end) const {
+    uint64_t n = end - i;
+    for (const std::unique_ptr<Code[]>* codes : {&writes_, &writes_before_, &reads_})
+      if (const Code* const of = codes->get(); of != nullptr)
+        n = static_cast<uint64_t>(
+            std::find_if(of + i + 1, of + i + n, [&](Code code) { return code != of[i]; }) - (of + i));
+    return n;
+  }
+  // The next `more` cells get what that one has.
+  void set_as(uint64_t i, uint64_t more) {
+    for (std::unique_ptr<Code[]>* codes : {&writes_, &writes_before_, &reads_})
+      if (*codes != nullptr) std::fill_n(codes->get() + i + 1, more, (*codes)[i]);
+  }
   // What the cells of a row's first lanes have in common, turned by the lane that has the cell in the row: an
   // act or a set that is turned for lane 0, or kNoAct. Nothing stands before their last write.
   struct Acts {
@@ -113,9 +127,10 @@ class ShadowPage {
 
 class Shadow {
  public:
-  // Calls visit(cell, address, size) for each cell of the bytes, which it may change.
-  template <class Visit>
-  void each(uint64_t address, uint64_t bytes, Visit visit) {
+  // Calls visit(cell, address, size) for each cell of the bytes, which it may change. Where more cells behind
+  // it have the same, again(n) may take as many for visited too, which become what the cell did, and says so.
+  template <class Visit, class Again>
+  void each(uint64_t address, uint64_t bytes, Visit visit, Again again) {
     for (const uint64_t end = address + bytes; address < end;) {
       ShadowPage& page = page_of(address / kPageBytes);
       const uint64_t first = address % kPageBytes;
@@ -124,10 +139,14 @@ class Shadow {
         page.refine(std::countr_zero(first | last));
       const int shift = page.shift();
       for (uint64_t i = first >> shift; i < last >> shift; ++i) {
+        const uint64_t more = page.same_from(i, last >> shift) - 1;
         const Cell before = page.cell(i);
         Cell cell = before;
         visit(cell, address - first + (i << shift), uint64_t{1} << shift);
         page.set(i, before, cell);
+        if (more == 0 || !again(more)) continue;
+        page.set_as(i, more);
+        i += more;
       }
       address += last - first;
     }

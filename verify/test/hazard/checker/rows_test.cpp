@@ -13,11 +13,16 @@ namespace bitwell::hazard {
 namespace {
 
 // The same run told twice: lanes together, and one by one, as lanes that have met for themselves alone, which
-// no row takes.
+// no row takes. And once more together where each pair of accesses is kept, so that none is merely counted.
 class Twice {
  public:
   Twice(uint64_t seed, bool once)
-      : random_(seed), rows_({2, 1, 1}, {1, 1, 1}, once), lanes_({2, 1, 1}, {1, 1, 1}, once) {}
+      : random_(seed),
+        rows_({2, 1, 1}, {1, 1, 1}, once),
+        lanes_({2, 1, 1}, {1, 1, 1}, once),
+        kept_({2, 1, 1}, {1, 1, 1}, once) {
+    kept_.checker.keep(100000);
+  }
 
   void step() {
     const Triple cta{draw(2), 0, 0};
@@ -26,7 +31,7 @@ class Twice {
       case 0:
       case 1: return each([&](Trace& t) { t.bar(100, {{cta, 0, kAll}, {cta, 1, kAll}, {cta, 2, kAll}}); });
       case 2: return flag(cta);
-      case 3: return copy(cta);
+      case 3: return draw(2) == 0 ? copy(cta) : bulk(cta);
       default: return access(cta, line);
     }
   }
@@ -37,12 +42,14 @@ class Twice {
   }
   Lines of_rows() const { return without_counts(rows_.found()); }
   Lines of_lanes() const { return without_counts(lanes_.found()); }
+  Lines counted() const { return rows_.found(); }
+  Lines kept() const { return kept_.found(); }
 
  private:
   uint32_t draw(uint32_t below) { return static_cast<uint32_t>(random_() % below); }
   template <class Tell>
   void each(Tell tell) {
-    for (Trace* t : {&rows_, &lanes_}) tell(*t);
+    for (Trace* t : {&rows_, &lanes_, &kept_}) tell(*t);
   }
   // What one lane of a warp knows, the others do not.
   void flag(const Triple& cta) {
@@ -69,6 +76,21 @@ class Twice {
       t.meets(105, waits, Sync::copies_waited, 0);
     });
   }
+  // A copy of many bytes at once.
+  void bulk(const Triple& cta) {
+    const Who who{cta, static_cast<int>(draw(3)), 1u << draw(4)};
+    const uint64_t number = ++copies_, offset = 16 * draw(16), bytes = 16 * (1 + draw(20));
+    const int lane = std::countr_zero(who.lanes);
+    const bool reads = draw(2) == 0, waits = draw(2) == 0;
+    const uint64_t address = draw(2) == 0 ? global(offset) : shared(0, offset);
+    each([&](Trace& t) {
+      t.issues(106, who, number, machine::Ending::bulk_group);
+      t.operation(106, who, number, reads ? AccessKind::read : AccessKind::write, address, bytes,
+                  Proxy::async, lane);
+      t.meets(107, who, Sync::bulk_committed);
+      if (waits) t.meets(108, who, Sync::bulk_waited, 0);
+    });
+  }
   void access(const Triple& cta, int line) {
     const int warp = static_cast<int>(draw(3));
     const uint32_t lanes = draw(4) == 0 ? static_cast<uint32_t>(random_()) | 1 : kAll;
@@ -93,6 +115,7 @@ class Twice {
       t.tell({cta, warp, those}, a);
     };
     tell(rows_, lanes, 0);
+    tell(kept_, lanes, 0);
     if (order.semantics != Semantics::weak) return tell(lanes_, lanes, 0);
     for (uint32_t i = 0; i < machine::kLanes; ++i)
       if ((lanes >> i & 1) != 0) tell(lanes_, 1u << i, 1u << i);
@@ -111,7 +134,7 @@ class Twice {
   }
 
   std::mt19937_64 random_;
-  Trace rows_, lanes_;
+  Trace rows_, lanes_, kept_;
   uint64_t copies_ = 0, time_ = 0;
 };
 
@@ -122,6 +145,7 @@ TEST(Rows, AreWhatTheirLanesAreOneByOne) {
     const uint64_t steps = 2 + seed % 24;
     for (uint64_t i = 0; i < steps; ++i) run.step();
     ASSERT_EQ(run.of_rows(), run.of_lanes()) << "seed " << seed;
+    ASSERT_EQ(run.counted(), run.kept()) << "seed " << seed;
     found += run.of_lanes().size();
     quiet += run.of_lanes().empty() ? 1 : 0;
   }
@@ -190,6 +214,59 @@ TEST(Rows, OfAWarpOfWhichSomeLanesAreKnownTheOthersReadsStay) {
           EXPECT_EQ(counts, expected) << std::hex << known << " " << together << " " << pairs;
           EXPECT_EQ(there.size(), raced);
         }
+}
+
+// A warp stores, and another one reads or stores in the row, after the same has been found once elsewhere. Of
+// its lanes some are behind the stores, or nearly, or store what stands there: each is counted for what it
+// is.
+TEST(Rows, OfWhichSomeLanesAreOrderedAreCountedLaneByLane) {
+  enum class How : uint8_t { not_at_all, of_lanes, by_lanes, nearly_by_lanes, narrowly, unchanged };
+  const Who all{{}, 0, kAll}, other{{}, 1, kAll};
+  const uint64_t flag = global(8192);
+  for (const How how :
+       {How::not_at_all, How::of_lanes, How::by_lanes, How::nearly_by_lanes, How::narrowly, How::unchanged})
+    for (const uint32_t some : {1u, 1u << 31, 0xFFFEu, 0xFFFF0000u})
+      for (const AccessKind kind : {AccessKind::read, AccessKind::write}) {
+        if (how == How::unchanged && kind == AccessKind::read) continue;
+        Trace t({2, 1, 1});
+        const Who second = how == How::narrowly ? Who{{1, 0, 0}, 1, kAll} : other;
+        const Order release{Semantics::release, how == How::narrowly ? Scope::cta : Scope::gpu},
+            acquire{Semantics::acquire, Scope::gpu}, relaxed{Semantics::relaxed, Scope::gpu};
+        t.write(1, {{}, 0, 1}, global(4096));
+        t.access(2, {second.cta, 1, 1}, kind, global(4096));
+        t.access(1, all, AccessKind::write, global(0), {}, 4, 4);
+        uint32_t behind = 0, nearly = 0;
+        for (uint32_t i = 0; i < machine::kLanes && how != How::not_at_all; ++i) {
+          if ((some >> i & 1) == 0) continue;
+          const Who of{{}, 0, 1u << i},
+              by{second.cta, 1, how == How::of_lanes || how == How::narrowly ? 1u : 1u << i};
+          if (how == How::of_lanes || how == How::narrowly) t.write(3, of, flag + 8 * i, release);
+          if (how == How::of_lanes || how == How::narrowly) t.read(4, by, flag + 8 * i, acquire);
+        }
+        if (how == How::of_lanes || how == How::narrowly) t.meets(5, second, Sync::warp_met);
+        if (how == How::by_lanes || how == How::nearly_by_lanes) {
+          t.meets(5, all, Sync::warp_met);
+          t.write(3, {{}, 0, 1}, flag, release);
+          t.read(4, {second.cta, 1, some}, flag, how == How::by_lanes ? acquire : relaxed);
+        }
+        if (how == How::of_lanes || how == How::by_lanes) behind = some;
+        if (how == How::nearly_by_lanes || how == How::narrowly || how == How::unchanged) nearly = some;
+        std::array<uint64_t, machine::kLanes> places{};
+        for (uint32_t i = 0; i < machine::kLanes; ++i) places[i] = global(4 * i);
+        machine::Access a{kind, {}, second.cta, 1, kAll, 0, 1000, 2, places, 4};
+        if (how == How::unchanged) a.unchanged = some;
+        t.tell(second, a);
+        std::map<std::string_view, uint64_t> counts;
+        for (const Finding& f : t.checker.findings())
+          if (f.earlier.site.ptx_line == 1) counts[row_of(f.kind).name] += f.count;
+        std::map<std::string_view, uint64_t> expected{
+            {"race", 1 + static_cast<uint64_t>(std::popcount(~(behind | nearly)))}};
+        if (nearly != 0)
+          expected[how == How::unchanged  ? "equal-stores"
+                   : how == How::narrowly ? "scope"
+                                          : "release"] = static_cast<uint64_t>(std::popcount(nearly));
+        EXPECT_EQ(counts, expected) << static_cast<int>(how) << std::hex << " " << some;
+      }
 }
 
 // Lanes of a warp read by cp.async what another warp has read too, and some wait. A read of all of them
