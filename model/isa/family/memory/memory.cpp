@@ -160,7 +160,9 @@ void load_unknown(const MemoryUse& use, run::Context& context, const run::LaneBy
   run::LaneBits unknown;
   if (const auto place = copies ? run::shared_address(context.cta.cluster, access.bytes[at]) : std::nullopt)
     run::keep_reads_off_copies(context, *place + offset, use.size, lane);
-  machine::Origin from = run::access_origin(context, access, lane);
+  // Who follows it is not told where it came from.
+  machine::Origin from =
+      context.follow() != nullptr ? machine::Origin{} : run::access_origin(context, access, lane);
   from.size = use.size;
   from.address += offset;
   for (size_t i = 0; i < use.size; ++i) {
@@ -204,8 +206,7 @@ void store_unknown(const MemoryUse& use, run::Context& context, const run::LaneB
       global->base() + static_cast<uint64_t>(access.bytes[at] - global->raw_bytes()) + offset;
   for (size_t i = 0, behind = 0; i < use.size; i = behind + 1) {
     for (behind = i; behind < use.size && bits_of(behind) != 0;) ++behind;
-    if (behind != i)
-      context.follow()->stored(*global, address + i, behind - i, context.cta.line(context.split()).ptx);
+    if (behind != i) context.follow()->stored_here(*global, address + i, behind - i);
   }
 }
 
