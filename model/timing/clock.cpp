@@ -189,6 +189,8 @@ void Clock::has_turn(const run::Taker& taker) {
   turn_line_ = 0;
 }
 
+void Clock::waits(const run::Taker& taker) { at_->warps[taker.warp].seen_at = WarpTime::kWaits; }
+
 double Clock::again(const run::Taker& taker, const machine::Agent* operation) {
   if (operation == nullptr) return at_->warps[taker.warp].clock;
   looked_at_ = at_;

@@ -77,6 +77,7 @@ class Clock final : public run::Timekeeper {
   void expects(const run::Taker& taker, bool next) const override;
   void has_turn(const run::Taker& taker) override;
   run::Reaches* reaches() override { return &reached_; }
+  void waits(const run::Taker& taker) override;
   double again(const run::Taker& taker, const machine::Agent* operation) override;
   bool goes_ahead() override;
   bool may_go_ahead(int function, uint32_t pc) override;

@@ -11,6 +11,17 @@ namespace {
 using Form = run::Reach::Form;
 constexpr uint64_t kMostShared = 16;  // bytes of a lane
 
+// Whether each lane that reaches something lies as far behind the first one as it would in a row.
+bool as_in_a_row(const run::Reach& r) {
+  const uint64_t begin = r.first - static_cast<uint64_t>(std::countr_zero(r.lanes)) * r.bytes;
+  bool out = true;
+  for (uint32_t lanes = r.lanes; lanes != 0; lanes &= lanes - 1) {
+    const auto lane = static_cast<size_t>(std::countr_zero(lanes));
+    out = out && r.addresses[lane] == begin + lane * r.bytes;
+  }
+  return out;
+}
+
 // Lanes that reach one word of a bank share its wavefront of 128 bytes; two words of one bank do not.
 uint32_t wavefronts(const run::Reach& r) {
   constexpr uint32_t kBanks = 32, kWord = 4, kFront = kBanks * kWord;
@@ -22,6 +33,13 @@ uint32_t wavefronts(const run::Reach& r) {
                                  : r.first;
   };
   uint32_t fronts = 0;
+  if (r.form == Form::each && r.bytes >= kWord && r.bytes <= kMostShared && kFront % r.bytes == 0 &&
+      as_in_a_row(r)) {
+    const uint32_t group = together == machine::kLanes ? ~0u : (1u << together) - 1;
+    for (uint32_t first = 0; first < machine::kLanes; first += together)
+      if ((r.lanes >> first & group) != 0) ++fronts;
+    return fronts;
+  }
   for (uint32_t first = 0; first < machine::kLanes; first += together) {
     std::array<std::array<uint64_t, kBanks>, kBanks> words;
     std::array<uint32_t, kBanks> count{};

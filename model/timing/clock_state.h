@@ -149,7 +149,8 @@ struct Clock::WarpTime {
   double stall = 0;    // the longest of this turn, and the load that it waited for
   int stall_line = 0;
   int32_t link = Path::kNone;
-  uint64_t seen_at = 0;
+  uint64_t seen_at = 0;  // the look at its cluster at which it could go on last, or none that comes
+  static constexpr uint64_t kWaits = UINT64_MAX / 2;
   uint32_t rank = 0;
   uint8_t quarter = 0;
   bool fresh = true;

@@ -114,6 +114,8 @@ class Timekeeper {
   virtual void turn_ends() {}
   // Instead of a warp's turn, or of its beginning: what it has executed before. Returns whether that is all.
   virtual bool has_gone_ahead() { return false; }
+  // A warp that has just had its turn cannot go on: the next time that it is asked something has let it.
+  virtual void waits(const Taker& /*taker*/) {}
   // Of who has just had its turn, where nobody else is another than before: when it can go on.
   virtual double again(const Taker& taker, const machine::Agent* operation) = 0;
   // Whether another cluster may begin; where not, those that are there go on to their end.

@@ -25,6 +25,11 @@ void find_first(Earliest& of) {
   of.first = static_cast<size_t>(std::min_element(of.all.begin(), of.all.end(), before) - of.all.begin());
 }
 
+// Whether it waits for a change that anyone may make.
+bool looks(const machine::Split& s) {
+  return s.wait == &kSpins || (s.wait != nullptr && s.wait->over != nullptr);
+}
+
 // Thousands of warps are resident, and turns go from one to any other: half of what that costs is that the
 // host looks up where small pages lie. Where the C library's heap grows meanwhile, it does so by large pages.
 class LargePages {
@@ -71,7 +76,7 @@ std::optional<Earliest> Cluster::earliest(Timekeeper& keeper) {
       bool runs = false;
       for (const machine::Split& s : w.splits) {
         runs = runs || s.wait == nullptr;
-        out.looks = out.looks || s.wait == &kSpins || (s.wait != nullptr && s.wait->over != nullptr);
+        out.looks = out.looks || looks(s);
       }
       const Taker taker{number, warp++, 0};
       if (runs) out.all.push_back({taker, keeper.ready(taker, nullptr)});
@@ -102,10 +107,16 @@ bool Cluster::again(Earliest& of, Timekeeper& keeper) const {
   const bool over = taker.operation != 0 && operation == nullptr;
   if (ready + (over ? 1 : 0) != of.operations) return false;
   const size_t warps = ctas.front()->warps.size();
-  if (taker.operation == 0 && !ctas[taker.warp / warps]->warps[taker.warp % warps].can_run()) return false;
-  if (over) {
+  bool waits = false;
+  if (taker.operation == 0) {
+    const machine::Warp& warp = ctas[taker.warp / warps]->warps[taker.warp % warps];
+    waits = !warp.can_run();
+    if (waits && std::any_of(warp.splits.begin(), warp.splits.end(), looks)) return false;
+    if (waits) keeper.waits(taker);
+  }
+  if (over || waits) {
     of.all.erase(of.all.begin() + static_cast<std::ptrdiff_t>(of.first));
-    --of.operations;
+    if (over) --of.operations;
     if (of.all.empty()) return false;
   } else {
     of.all[of.first].at = keeper.again(taker, operation);
