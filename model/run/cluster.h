@@ -177,6 +177,8 @@ class Cluster {
     return grid.options.schedule.policy == Policy::random ? random_() >> 1 | 1 : ~uint64_t{0};
   }
   void release_spinners();
+  void release_spinners(const Cta& cta, machine::Warp& warp) const;
+  void lead(Cta& cta, const Taker& taker, Took& took);
   uint64_t until_preemption();
   void preempt();
   static uint32_t warp_number(const Cta& cta, const machine::Warp& warp);

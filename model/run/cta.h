@@ -81,6 +81,7 @@ class Cta {
   uint64_t lane_instructions = 0;
   uint64_t warp_instructions = 0;
   bool lets_dependents_start = false;  // has executed griddepcontrol.launch_dependents
+  bool has_led = false;                // its warps have executed aside from turns (Timekeeper::leads)
   bool saw_launches_over = false;      // has read that a clusterlaunchcontrol.try_cancel has failed
   // The regions that the last global access hit, and one before.
   machine::Region* last_global = nullptr;

@@ -246,12 +246,20 @@ template <bool Checked>
     counts.lanes += mask == active ? lanes : static_cast<uint32_t>(__builtin_popcount(mask));
     ++counts.instructions;
   };
-  // Threads that go together wait for none of their own; whoever watches wants each turn in its time.
-  const bool may_go_ahead = warp.splits.size() == 1 && grid.stops.empty() && grid.options.observers.empty() &&
-                            !cluster.accesses_watched();
-  bool ahead = false;
+  // Threads that go together wait for none of their own, and others of one call for none where they can run;
+  // whoever watches wants each turn in its time.
+  const bool together = warp.splits.size() == 1;
+  const auto runs_here = [&](const Split& s) {
+    return s.wait == nullptr && s.activation == warp.splits[at].activation;
+  };
+  const bool may_go_ahead =
+      (together ||
+       (keeper.goes_through() && std::all_of(warp.splits.begin(), warp.splits.end(), runs_here))) &&
+      grid.stops.empty() && grid.options.observers.empty() && !cluster.accesses_watched();
+  bool ahead = cluster.counted()->leads, any_ahead = false;
+  if (ahead && !may_go_ahead) return;
   do {
-    if (ahead && (warp.splits.front().budget <= 1 || !keeper.may_go_ahead(function, pc))) return;
+    if (ahead && (warp.splits[at].budget <= 1 || !keeper.may_go_ahead(function, pc, together))) return;
     const uint32_t from = pc;
     const isa::Op& op = code[from];
     if (op.kind == isa::OpKind::lanes) {
@@ -263,6 +271,7 @@ template <bool Checked>
         ++pc;
       } while (pc < last && code[pc].kind == isa::OpKind::lanes);
       counts.at_limit = true;
+      any_ahead = ahead;
       keeper.computed(function, from, pc);
       continue;
     }
@@ -282,12 +291,14 @@ template <bool Checked>
       if (counts.instructions == before) continue;
       did = static_cast<uint32_t>(counts.lanes - lanes_before);
     }
+    any_ahead = ahead;
     bool goes_on = keeper.executed(function, from, did);
     const bool turn_over = !goes_on && !counts.at_limit && !counts.moved;
     if (turn_over && may_go_ahead) goes_on = ahead = keeper.goes_ahead();
     if (goes_on && !counts.moved) counts.at_limit = true;
   } while (counts.at_limit && pc < limit);
-  if (ahead) keeper.turn_ends();
+  const bool waits = !counts.at_limit && !counts.moved;
+  if (ahead && (any_ahead || waits)) keeper.turn_ends(waits);
 }
 
 template <bool Checked>

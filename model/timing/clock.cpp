@@ -60,8 +60,9 @@ void Clock::begin_launch(const run::Cluster& first) {
   group_clusters_.resize(extent_.groups);
   group_free_.resize(extent_.groups);
   group_link_.resize(extent_.groups, Path::kNone);
+  const bool stops = !first.grid.stops.empty();
   classify(first.grid.program, static_cast<double>(first.ctas.front()->warps.size()),
-           first.grid.stops.empty());
+           stops || !first.grid.options.observers.empty() || first.accesses_watched(), !stops);
 }
 
 void Clock::starts(const run::Cluster& cluster) {
@@ -85,6 +86,7 @@ void Clock::starts(const run::Cluster& cluster) {
   *time = {};
   time->cluster = &cluster;
   time->group = group;
+  time->meetings.resize(cluster.ctas.size());
   time->warps = std::move(all);
   time->warps.resize(warps * cluster.ctas.size());
   begins_.push_back(begin);
@@ -173,7 +175,7 @@ void Clock::expects(const run::Taker& taker, bool next) const {
 void Clock::has_turn(const run::Taker& taker) {
   at_ = clusters_[taker.cluster].get();
   reached_.clear();
-  ahead_ = false;
+  ahead_ = has_let_go_ = false;
   if (taker.operation != 0) {
     operation_ = &at_->operation(taker.operation);
     warp_ = nullptr;
@@ -181,7 +183,7 @@ void Clock::has_turn(const run::Taker& taker) {
     return;
   }
   operation_ = nullptr;
-  warp_ = &at_->warps[taker.warp];
+  warp_ = turns_ = &at_->warps[taker.warp];
   sm_ = &sm_of(*at_, warp_->rank);
   turn_begin_ = now_ = warp_->clock;
   warp_->stall = 0;

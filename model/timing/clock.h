@@ -3,6 +3,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -80,9 +81,15 @@ class Clock final : public run::Timekeeper {
   void waits(const run::Taker& taker) override;
   double again(const run::Taker& taker, const machine::Agent* operation) override;
   bool goes_ahead() override;
-  bool may_go_ahead(int function, uint32_t pc) override;
-  void turn_ends() override;
-  bool has_gone_ahead() override;
+  bool may_go_ahead(int function, uint32_t pc, bool together) override;
+  void turn_ends(bool another) override;
+  run::Past has_gone_ahead() override;
+  bool goes_through() const override { return through_; }
+  bool leads(const run::Taker& taker) override;
+  void has_led() override { warp_ = turns_; }
+  void ends(const run::Taker& taker) override;
+  std::optional<bool> can_go_on(const run::Taker& taker) const override;
+  bool has_let_go() const override { return has_let_go_; }
   bool executed(int function, uint32_t pc, uint32_t lanes) override;
   void computed(int function, uint32_t from, uint32_t to) override;
   void took(const run::Took& turn) override;
@@ -106,7 +113,7 @@ class Clock final : public run::Timekeeper {
   Info classify(const isa::Op& op, const isa::Line& line, double warps);
   bool classify_barrier(std::string_view name, double warps, Info& out) const;
   void join_pairs(const isa::Function& function, std::vector<Info>& out) const;
-  void classify(const isa::Program& program, double warps, bool in_whole_blocks);
+  void classify(const isa::Program& program, double warps, bool watched, bool in_whole_blocks);
   void find_late();
   void number_rows(const isa::Function& function, std::vector<Info>& infos);
   void watch(const isa::Program& program);
@@ -127,6 +134,8 @@ class Clock final : public run::Timekeeper {
   void give(const Info& info, WarpTime& w, double at, int line) const;
   double issue(const Info& info, WarpTime& w, Quarter& quarter, double start, int loaded);
   double compute(const Info& info, WarpTime& w, Multiprocessor& sm);
+  void meet(WarpTime& w);
+  void let_go(uint32_t rank);
   bool act(const Info& info, WarpTime& w, Multiprocessor& sm, uint32_t lanes, Notes reached);
   void lacks_row(int function, uint32_t pc);
   void memory(const Info& info, WarpTime& w, double start, Notes reached);
@@ -176,7 +185,10 @@ class Clock final : public run::Timekeeper {
   ClusterTime* at_ = nullptr;  // whose turn it is, and who has it
   WarpTime* warp_ = nullptr;
   Multiprocessor* sm_ = nullptr;  // of that warp
+  WarpTime* turns_ = nullptr;     // the same, or whose turn it is while another executes
   bool ahead_ = false;            // what it executes costs its time later
+  bool through_ = false;          // warps go ahead through barriers
+  bool has_let_go_ = false;       // this turn did
   Operation* operation_ = nullptr;
   double now_ = 0;  // when what the turn did can be seen
   int32_t now_link_ = Path::kNone;

@@ -101,32 +101,78 @@ bool Clock::goes_ahead() {
   return true;
 }
 
+namespace {
+
 // No further than what is noted takes little room.
-bool Clock::may_go_ahead(int function, uint32_t pc) {
-  constexpr size_t kMost = 1024;
-  return infos_[static_cast<size_t>(function)][pc].ahead && warp_->ahead.size() < kMost;
+constexpr size_t kMostNotes = 1024;
+
+}  // namespace
+
+bool Clock::may_go_ahead(int function, uint32_t pc, bool together) {
+  const Info& i = infos_[static_cast<size_t>(function)][pc];
+  if (!together && (i.in_warp || i.meets || i.kind == OpKind::multiply_warp)) return false;
+  return i.ahead && warp_->ahead.size() < kMostNotes;
 }
 
-void Clock::turn_ends() { warp_->ahead.add({.ends_turn = 1}, {}); }
+void Clock::turn_ends(bool another) { warp_->ahead.add({.did = another, .ends_turn = 1}, {}); }
 
-bool Clock::has_gone_ahead() {
+run::Past Clock::has_gone_ahead() {
   Ahead& ahead = warp_->ahead;
-  bool whole_turn = false;
-  while (!whole_turn && !ahead.empty()) {
+  run::Past out = run::Past::part;
+  while (out == run::Past::part && !ahead.empty()) {
     const Ahead::Step s = ahead.take();
     if (s.computes != 0) {
       add_time(s.number);
     } else if (s.ends_turn != 0) {
-      whole_turn = true;
+      out = run::Past::all;
     } else {
+      const Info& i = infos_[s.function][s.number];
       const bool goes_on =
           costs_time(s.function, s.number, s.did != 0 ? machine::kLanes : 0, ahead.reached(s));
       // No turn ends behind what did nothing, nor behind a branch.
-      whole_turn = !goes_on && s.did != 0 && !infos_[s.function][s.number].ends_block;
+      if (goes_on || s.did == 0 || i.ends_block) continue;
+      out = i.meets ? run::Past::meets : run::Past::all;
+      if (!ahead.empty() && ahead.first().ends_turn != 0 && ahead.first().did == 0) ahead.take();
     }
   }
   if (ahead.empty()) ahead.start_again();
-  return whole_turn;
+  return out;
+}
+
+bool Clock::leads(const run::Taker& taker) {
+  warp_ = &at_->warps[taker.warp];
+  ahead_ = true;
+  return warp_->ahead.size() < kMostNotes;
+}
+
+std::optional<bool> Clock::can_go_on(const run::Taker& taker) const {
+  if (!through_) return {};
+  const WarpTime& w = clusters_[taker.cluster]->warps[taker.warp];
+  if (w.waits) return false;
+  return w.ahead.empty() ? std::nullopt : std::optional(true);
+}
+
+// At a barrier of all warps of a CTA.
+void Clock::meet(WarpTime& w) {
+  w.waits = true;
+  ++at_->meetings[w.rank].waiting;
+  let_go(w.rank);
+}
+
+void Clock::ends(const run::Taker& taker) {
+  const uint32_t rank = at_->warps[taker.warp].rank;
+  ++at_->meetings[rank].ended;
+  let_go(rank);
+}
+
+// Those who wait at a barrier, if no other warp of the CTA is to come.
+void Clock::let_go(uint32_t rank) {
+  ClusterTime::Meeting& m = at_->meetings[rank];
+  const size_t warps = at_->warps.size() / at_->meetings.size();
+  if (m.waiting == 0 || m.waiting + m.ended < warps) return;
+  m.waiting = 0;
+  has_let_go_ = true;
+  for (size_t i = 0; i < warps; ++i) at_->warps[rank * warps + i].waits = false;
 }
 
 bool Clock::executed(int function, uint32_t pc, uint32_t lanes) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/isa/form/program.h"
+#include "model/run/barrier_use.h"
 #include "model/timing/clock_state.h"
 
 namespace bitwell::timing {
@@ -34,6 +35,12 @@ bool waits_at_barriers_alone(std::string_view name, OpKind kind) {
     case OpKind::barrier: return name.starts_with("bar.") || name.starts_with("barrier.cta");
     default: return false;
   }
+}
+
+// A barrier where each warp of a CTA waits for each other, all its threads together.
+bool is_of_all_warps(const isa::Op& barrier) {
+  const auto& use = barrier.as<run::BarrierUse>();
+  return use.aligned && !use.counted && use.kind != run::BarrierUse::Kind::arrive;
 }
 
 // Of what computes: whether a warp does it by itself, so that nobody can tell when. Moves read clocks.
@@ -273,15 +280,17 @@ void Clock::find_late() {
     }
 }
 
-void Clock::classify(const isa::Program& program, double warps, bool in_whole_blocks) {
-  bool stores_ahead = true;
+void Clock::classify(const isa::Program& program, double warps, bool watched, bool in_whole_blocks) {
+  bool stores_ahead = true, all_meet = true;
   for (const isa::Function& f : program.functions) {
     first_blocks_.emplace_back(f.code.size(), Block::kNone);
     for (const isa::Op& op : f.code) {
       const isa::Line& line = f.lines[static_cast<size_t>(op.line)];
       stores_ahead = stores_ahead && waits_at_barriers_alone(line.text, kind_of(line.text, line.unit));
+      all_meet = all_meet && (op.kind != isa::OpKind::barrier || is_of_all_warps(op));
     }
   }
+  through_ = stores_ahead && all_meet && !watched;
   for (const isa::Function& f : program.functions) {
     std::vector<Info>& out = infos_.emplace_back();
     out.reserve(f.code.size());
@@ -297,8 +306,9 @@ void Clock::classify(const isa::Program& program, double warps, bool in_whole_bl
       Info& info = out[i];
       const bool computes = info.kind == OpKind::arithmetic || info.kind == OpKind::multiply_warp;
       const bool weak = info.kind == OpKind::memory && is_weak(name(f.code[i]).text);
+      info.meets = through_ && f.code[i].kind == isa::OpKind::barrier;
       info.ahead = computes ? by_itself(f.code[i].kind, name(f.code[i]).unit)
-                            : weak && (stores_ahead || reads(name(f.code[i]).text));
+                            : info.meets || (weak && (stores_ahead || reads(name(f.code[i]).text)));
       info.goes_on = (computes || weak) && next && !info.ends_block;
       if (info.ends_block)
         next = false;

@@ -104,6 +104,7 @@ bool Clock::act(const Info& i, WarpTime& w, Multiprocessor& sm, uint32_t lanes, 
       w.clock = w.pending = at + i.interval;
       now_ = std::max(now_, at + i.seen);
       give(i, w, at + i.latency, 0);
+      if (i.meets) meet(w);
       break;
     }
     case OpKind::copy:

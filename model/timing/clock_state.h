@@ -26,6 +26,7 @@ struct Clock::Info {
   bool waits = false;    // of what orders: what comes behind it in the program comes behind it
   bool renames = false;  // costs nothing: a register gets another name
   bool ahead = false;    // may be executed before its time
+  bool meets = false;    // a barrier of the CTA that may be, too
   double latency = 0;    // until the next can use its result
   double interval = 0;   // of a quarter, or of what it keeps busy
   double seen = 0;       // of what orders: until others see it
@@ -104,6 +105,7 @@ class Clock::Ahead {
     uint16_t notes : 13 = 0;  // words behind it, on what it reached
     uint16_t computes : 1 = 0;
     uint16_t did : 1 = 0;  // its guard held for some lane
+    // Its turn, that is, where that has not ended just before; `did`: the next one's where it has.
     uint16_t ends_turn : 1 = 0;
   };
   static_assert(sizeof(Step) == sizeof(uint64_t));
@@ -119,9 +121,13 @@ class Clock::Ahead {
     size_ += 1 + reached.size();
   }
   // The first that has not cost its time.
-  Step take() {
+  Step first() const {
     Step out;
     std::memcpy(static_cast<void*>(&out), &notes_[at_], sizeof out);
+    return out;
+  }
+  Step take() {
+    const Step out = first();
     at_ += 1 + out.notes;
     return out;
   }
@@ -154,6 +160,7 @@ struct Clock::WarpTime {
   uint32_t rank = 0;
   uint8_t quarter = 0;
   bool fresh = true;
+  bool waits = false;  // at a barrier of its CTA, whatever it has executed before
   Role role = Role::other;
   uint8_t does = 0;  // has done so far
   std::vector<Row> rows;
@@ -197,6 +204,11 @@ struct Clock::ClusterTime {
   int32_t product_by = Path::kNone;  // without which its last product that did not queue could not be
   uint64_t looks = 0;
   std::vector<WarpTime> warps;
+  // Warps of a CTA, by rank, that wait at a barrier in time, and that have ended.
+  struct Meeting {
+    uint32_t waiting = 0, ended = 0;
+  };
+  std::vector<Meeting> meetings;
   std::vector<Operation> operations;  // under way, by their numbers
 
   // The one of that number, which may be new.

@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -52,6 +53,7 @@ struct Took {
   // wants to know.
   Timekeeper* keeper = nullptr;
   Reaches* reaches = nullptr;
+  bool leads = false;  // the warp executes aside from turns (Timekeeper::leads)
 };
 
 // Asked before each turn (Options::chooser). A turn of a warp ends behind each instruction that does more
@@ -78,6 +80,10 @@ class Chooser {
   // Whether loops are compared each time they come round, and not only when a turn has become long.
   virtual bool thorough() const { return false; }
 };
+
+// Of a turn, what its warp has executed before: a part, which may be nothing; all; all, and its end is a
+// barrier of the CTA, where a warp may wait or let others go on.
+enum class Past : uint8_t { part, all, meets };
 
 // One who knows of a launch when each can go on: whose time is the earliest has the turn. It is asked cluster
 // by cluster, and only again when something has happened there.
@@ -108,12 +114,28 @@ class Timekeeper {
   // hand now, and not when its turn comes. The keeper notes what it is told of that, and has it cost its time
   // in the turns to come. Whether the warp whose turn is over by time does so from now on.
   virtual bool goes_ahead() { return false; }
-  // Whether it may execute that operation too; where not, that waits for its time.
-  virtual bool may_go_ahead(int /*function*/, uint32_t /*pc*/) { return false; }
-  // A turn would end behind what it was told last.
-  virtual void turn_ends() {}
-  // Instead of a warp's turn, or of its beginning: what it has executed before. Returns whether that is all.
-  virtual bool has_gone_ahead() { return false; }
+  // Whether it may execute that operation too; where not, that waits for its time. `together`: all its
+  // threads do.
+  virtual bool may_go_ahead(int /*function*/, uint32_t /*pc*/, bool /*together*/) { return false; }
+  // A turn would end here: that of what it was told last, if it has not ended with that; or, `another`, one
+  // that begins behind that if it has.
+  virtual void turn_ends(bool /*another*/) {}
+  // Instead of a warp's turn, or of its beginning: what it has executed before.
+  virtual Past has_gone_ahead() { return Past::part; }
+  // Whether warps go ahead through the barriers of their CTAs as well: nothing else lets one wait for another
+  // in this launch, and the keeper has them wait there in time, whatever they have executed.
+  virtual bool goes_through() const { return false; }
+  // That warp of the cluster whose turn it is executes aside from turns: what it is told from now on is of
+  // that. Whether there is room for more.
+  virtual bool leads(const Taker& /*taker*/) { return false; }
+  // None does any longer.
+  virtual void has_led() {}
+  // A warp has executed its end.
+  virtual void ends(const Taker& /*taker*/) {}
+  // Whether a warp can go on, where the keeper has it wait in time or knows what it has executed before.
+  virtual std::optional<bool> can_go_on(const Taker& /*taker*/) const { return {}; }
+  // Whether this turn let warps go on that waited in time.
+  virtual bool has_let_go() const { return false; }
   // A warp that has just had its turn cannot go on: the next time that it is asked something has let it.
   virtual void waits(const Taker& /*taker*/) {}
   // Of who has just had its turn, where nobody else is another than before: when it can go on.

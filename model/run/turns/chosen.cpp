@@ -35,6 +35,7 @@ bool Cluster::take(const Taker& taker, Took& took) {
     if (grid.options.chooser->thorough())
       for (Split& s : warp.splits) s.budget = 1;
     run_warp(cta, warp);
+    if (took.keeper != nullptr && took.keeper->goes_through()) lead(cta, taker, took);
   }
   counted_ = nullptr;
   if (!ended()) return false;

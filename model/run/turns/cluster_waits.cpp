@@ -65,11 +65,14 @@ void Cluster::let_dependents_start() {
 
 void Cluster::release_spinners() {
   for (const auto& cta : ctas)
-    for (Warp& w : cta->warps)
-      for (machine::Split& s : w.splits)
-        if ((s.wait == &kSpins && s.seen_changes != changes(*cta, w)) ||
-            (s.wait != nullptr && s.wait->over != nullptr && s.wait->over(grid)))
-          s.wait = nullptr;
+    for (Warp& w : cta->warps) release_spinners(*cta, w);
+}
+
+void Cluster::release_spinners(const Cta& cta, Warp& warp) const {
+  for (machine::Split& s : warp.splits)
+    if ((s.wait == &kSpins && s.seen_changes != changes(cta, warp)) ||
+        (s.wait != nullptr && s.wait->over != nullptr && s.wait->over(grid)))
+      s.wait = nullptr;
 }
 
 }  // namespace bitwell::run

@@ -17,6 +17,8 @@
 
 namespace bitwell::run {
 
+using machine::Warp;
+
 namespace {
 
 // The first of those whose time is the least.
@@ -66,19 +68,22 @@ class LargePages {
 }  // namespace
 
 std::optional<Earliest> Cluster::earliest(Timekeeper& keeper) {
-  release_spinners();
   woken_ = false;
   keeper.looks_at(*this);
   Earliest out;
   uint32_t warp = 0;
   for (const auto& cta : ctas)
-    for (const machine::Warp& w : cta->warps) {
-      bool runs = false;
-      for (const machine::Split& s : w.splits) {
-        runs = runs || s.wait == nullptr;
-        out.looks = out.looks || looks(s);
-      }
+    for (machine::Warp& w : cta->warps) {
       const Taker taker{number, warp++, 0};
+      const std::optional<bool> known = keeper.can_go_on(taker);
+      bool runs = known.value_or(false);
+      if (!known) {
+        release_spinners(*cta, w);
+        for (const machine::Split& s : w.splits) {
+          runs = runs || s.wait == nullptr;
+          out.looks = out.looks || looks(s);
+        }
+      }
       if (runs) out.all.push_back({taker, keeper.ready(taker, nullptr)});
     }
   for (const auto& agent : agents_)
@@ -93,7 +98,7 @@ std::optional<Earliest> Cluster::earliest(Timekeeper& keeper) {
 }
 
 bool Cluster::again(Earliest& of, Timekeeper& keeper) const {
-  if (woken_ || of.looks) return false;
+  if (woken_ || of.looks || keeper.has_let_go()) return false;
   // What a warp has issued, or issued the last part of, can go on now too, as may what waited for an
   // operation.
   size_t ready = 0;
@@ -110,8 +115,9 @@ bool Cluster::again(Earliest& of, Timekeeper& keeper) const {
   bool waits = false;
   if (taker.operation == 0) {
     const machine::Warp& warp = ctas[taker.warp / warps]->warps[taker.warp % warps];
-    waits = !warp.can_run();
-    if (waits && std::any_of(warp.splits.begin(), warp.splits.end(), looks)) return false;
+    const std::optional<bool> known = keeper.can_go_on(taker);
+    waits = known ? !*known : !warp.can_run();
+    if (waits && !known && std::any_of(warp.splits.begin(), warp.splits.end(), looks)) return false;
     if (waits) keeper.waits(taker);
   }
   if (over || waits) {
@@ -123,6 +129,33 @@ bool Cluster::again(Earliest& of, Timekeeper& keeper) const {
   }
   find_first(of);
   return true;
+}
+
+// Behind the turn of a warp of a launch in which warps wait for one another at barriers of their CTA alone:
+// while its registers are at hand it goes on, and the others with it where they can since, or at the begin.
+void Cluster::lead(Cta& cta, const Taker& taker, Took& took) {
+  Timekeeper& keeper = *took.keeper;
+  const auto first = static_cast<uint32_t>(cta.rank * cta.warps.size());
+  bool all = std::exchange(cta.has_led, true) ? woken_ : true;
+  took.leads = true;
+  for (bool any = true; any;) {
+    any = false;
+    for (Warp& warp : cta.warps) {
+      const Taker other{number, first + static_cast<uint32_t>(warp.index), 0};
+      if (!all && other.warp != taker.warp) continue;
+      while (warp.can_run() && keeper.leads(other)) {
+        const uint64_t before = cta.warp_instructions;
+        run_warp(cta, warp);
+        if (cta.warp_instructions == before) break;
+        any = true;
+      }
+    }
+    all = all || woken_;
+  }
+  took.leads = false;
+  keeper.has_led();
+  woken_ = false;
+  if (cta.warps[taker.warp - first].splits.empty()) keeper.ends(taker);
 }
 
 void Residents::run_timed(ByTime& times) {
@@ -193,15 +226,15 @@ void Residents::run_timed(ByTime& times) {
       const Taker taker = earliest.due().taker;
       keeper.has_turn(taker);
       Took took;
-      const bool whole_turn = taker.operation == 0 && keeper.has_gone_ahead();
-      if (!whole_turn) {
+      const Past past = taker.operation == 0 ? keeper.has_gone_ahead() : Past::part;
+      if (past == Past::part) {
         took.keeper = &keeper;
         took.reaches = keeper.reaches();
         ended = cluster.take(taker, took);
         took.changes = grid.flight.changes();
       }
       keeper.took(took);
-      if (whole_turn && !earliest.looks) {  // nothing happened now that others could wait for
+      if (past == Past::all && !earliest.looks) {  // nothing happened now that others could wait for
         earliest.all[earliest.first].at = keeper.again(taker, nullptr);
         find_first(earliest);
         again = true;

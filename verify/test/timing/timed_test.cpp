@@ -207,6 +207,66 @@ st.global.u32 [%a1], %r3;
   expect_as_each_turn_in_its_time(l);
 }
 
+// Barriers in a loop, before which some lanes do more than others, in branches and in rounds; one by which
+// warps come from two places; warps and lanes that have ended before the last ones; a vote at a barrier.
+TEST(Timed, WhatIsExecutedThroughBarriersCostsTheSame) {
+  const std::string body = R"(mov.u32 %r6, %ctaid.x;
+and.b32 %r6, %r6, 127;
+mad.lo.u32 %r1, %r6, 4096, 0;
+mad.lo.u32 %r1, %r0, 16, %r1;
+cvt.u64.u32 %a1, %r1;
+add.u64 %a1, %a0, %a1;
+shl.b32 %r3, %r0, 2;
+mov.u32 %r4, tile;
+add.u32 %r4, %r4, %r3;
+shr.u32 %r7, %r0, 5;
+mov.u32 %r2, 1;
+again: bar.sync 0;
+setp.ge.u32 %p0, %r0, %r2;
+@%p0 bra none;
+ld.shared.u32 %r5, [%r4];
+ld.global.u32 %r3, [%a1];
+add.u32 %r5, %r5, %r3;
+st.shared.u32 [%r4], %r5;
+bra next;
+none: setp.eq.u32 %p1, %r0, 40;
+@%p1 st.global.u32 [%a1+4], %r5;
+next: mov.u32 %r6, 0;
+and.b32 %r3, %r0, 3;
+few: st.shared.u32 [%r4], %r6;
+add.u32 %r6, %r6, 1;
+setp.lt.u32 %p1, %r6, %r3;
+@%p1 bra few;
+add.u32 %r2, %r2, %r2;
+setp.lt.u32 %p3, %r2, 160;
+@%p3 bra again;
+setp.eq.u32 %p1, %r7, 1;
+@%p1 bra there;
+ld.global.u32 %r5, [%a1+8];
+bar.sync 0;
+add.u32 %r5, %r5, 1;
+bra both;
+there: bar.sync 0;
+st.shared.u32 [%r4], %r5;
+both: setp.eq.u32 %p2, %r7, 2;
+@%p2 ret;
+setp.eq.u32 %p2, %r0, 7;
+@%p2 ret;
+BAR
+ld.shared.u32 %r3, [%r4];
+add.u32 %r3, %r3, %r5;
+st.global.u32 [%a1], %r3;
+)";
+  // The last two let no warp through.
+  for (const std::string bar :
+       {"bar.red.popc.u32 %r5, 0, %p0;", "bar.sync 1, 128;", "atom.add.global.u32 %r5, [%a0], 1;"}) {
+    std::string text = body;
+    text.replace(text.find("BAR"), 3, bar);
+    SCOPED_TRACE(bar);
+    expect_as_each_turn_in_its_time(launch_of(kernel(text), 300, 160));
+  }
+}
+
 // A server that has room for what lies ahead serves as one that has much more, which grows where it must.
 TEST(Timed, AServerWithLittleRoomServesAsOneWithMuch) {
   double now = 0;
