@@ -246,11 +246,13 @@ template <bool Checked>
     counts.lanes += mask == active ? lanes : static_cast<uint32_t>(__builtin_popcount(mask));
     ++counts.instructions;
   };
-  // Threads that go together wait for none of their own, and others of one call for none where they can run;
-  // whoever watches wants each turn in its time.
+  // Threads that go together wait for none of their own, and some of one call for none where all can run:
+  // they stop where the next ones stand, as in turns, if none stands behind them. Whoever watches wants each
+  // turn in its time.
   const bool together = warp.splits.size() == 1;
   const auto runs_here = [&](const Split& s) {
-    return s.wait == nullptr && s.activation == warp.splits[at].activation;
+    return s.wait == nullptr && s.activation == warp.splits[at].activation &&
+           (&s == &warp.splits[at] || s.pc > pc);
   };
   const bool may_go_ahead =
       (together ||

@@ -267,6 +267,36 @@ st.global.u32 [%a1], %r3;
   }
 }
 
+// Lanes that have used up their turn in a loop, whose others are ahead of them and come round to where they
+// are.
+TEST(Timed, LanesThatPassOthersByCostTheSame) {
+  expect_as_each_turn_in_its_time(launch_of(kernel(R"(mov.u32 %r2, 0;
+shl.b32 %r4, %r0, 2;
+mov.u32 %r3, tile;
+add.u32 %r4, %r4, %r3;
+st.shared.u32 [%r4], %r0;
+and.b32 %r3, %r0, 1;
+setp.eq.u32 %p0, %r3, 1;
+setp.lt.u32 %p3, %r0, 16;
+again: red.global.add.u32 [%a0], 1;
+@%p0 bra odd;
+ld.shared.u32 %r5, [%r4];
+mov.u32 %r6, 0;
+@%p3 st.shared.u32 [%r4], %r5;
+inner: ld.shared.u32 %r5, [%r4];
+add.u32 %r5, %r5, 1;
+st.shared.u32 [%r4], %r5;
+add.u32 %r6, %r6, 1;
+setp.lt.u32 %p1, %r6, 40;
+@%p1 bra inner;
+odd: add.u32 %r2, %r2, 1;
+st.shared.u32 [%r4], %r5;
+setp.lt.u32 %p2, %r2, 40;
+@%p2 bra again;
+)"),
+                                            3, 64));
+}
+
 // A server that has room for what lies ahead serves as one that has much more, which grows where it must.
 TEST(Timed, AServerWithLittleRoomServesAsOneWithMuch) {
   double now = 0;
