@@ -95,7 +95,7 @@ class Records {
   size_t bytes() const { return chunks_.size() * kChunk * sizeof(Record) + found_bytes_; }
 
  private:
-  static constexpr uint32_t kChunk = 1024;
+  static constexpr uint32_t kChunk = 64;
 
   uint32_t add(const Record& record);
   Record& at(uint32_t record) { return chunks_[record / kChunk][record % kChunk]; }
