@@ -2,24 +2,21 @@
 // whose units of 16 bytes a swizzle exchanges. To be used by bulk copies; what is watched, or is no such row,
 // goes through port.h piece by piece, and leaves the same bits.
 #pragma once
-#include <array>
 #include <cstdint>
 
+#include "model/isa/lanes/line_moves.h"
 #include "model/machine/memory/memory.h"
 
 namespace bitwell::run {
 
 class Cluster;
 
-// By a line's number modulo 8: the unit at offset c of the line is found at c ^ key.
-using LineKeys = std::array<uint8_t, 8>;
-
 struct Strip {
   uint64_t global = 0, stride = 0;  // of the first row, and how far apart they are
   uint64_t shared = 0;              // there they follow each other
   uint32_t bytes = 0;               // of a row: whole lines
   uint32_t rows = 0;
-  LineKeys keys{};
+  isa::LineKeys keys{};  // by a line's place in shared memory
 };
 
 // From a buffer to shared memory, `offset` bytes behind its start; what was written comes with it.

@@ -53,7 +53,7 @@ bitwell_test(memory_test LABEL quick LINK bitwell_test_kernel bitwell_verify
 bitwell_test(taken_test LABEL quick LINK bitwell_test_kernel bitwell_findings bitwell_verify
   SOURCES isa/copy/same_copies_test.cpp isa/copy/plain_copies_test.cpp isa/control/ended_threads_test.cpp isa/control/register_counts_test.cpp
           isa/control/mapped_rank_test.cpp isa/copy/zero_map_test.cpp isa/memory/shared_address_test.cpp isa/copy/cache_policy_test.cpp
-          isa/copy/copy_lines_test.cpp)
+          isa/copy/copy_lines_test.cpp isa/copy/line_moves_test.cpp)
 bitwell_test(seldom_test LABEL quick LINK bitwell_test_kernel
   SOURCES isa/copy/seldom_copies_test.cpp isa/copy/tensor_reduce_test.cpp isa/memory/seldom_accesses_test.cpp isa/whole/seldom_values_test.cpp
           isa/tensor/seldom_tensor_test.cpp run/seldom_runs_test.cpp run/seldom_schedules_test.cpp isa/control/seldom_control_test.cpp)

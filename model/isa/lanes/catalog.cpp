@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "model/isa/lanes/address_scan.h"
+#include "model/isa/lanes/line_moves.h"
 #include "model/isa/lanes/row_moves.h"
 #include "model/isa/lanes/tracks.h"
 #include "model/machine/failure.h"
@@ -25,6 +26,7 @@ namespace bitwell::isa {
   void add_pack(Catalog&);           \
   AddressScans make_address_scans(); \
   RowMoves make_row_moves();         \
+  LineMoves make_line_moves();       \
   }
 BITWELL_DECLARE(scalar)
 BITWELL_DECLARE(avx2)
@@ -80,6 +82,15 @@ const RowMoves& row_moves() {
                                : number::has_level("avx2") ? avx2::make_row_moves()
                                                            : scalar::make_row_moves();
   return best;
+}
+
+const LineMoves& line_moves(std::string_view level) {
+  static const LineMoves scalar = scalar::make_line_moves(), avx2 = avx2::make_line_moves(),
+                         avx512 = avx512::make_line_moves();
+  static const LineMoves& best = number::has_level("avx512") ? avx512
+                                 : number::has_level("avx2") ? avx2
+                                                             : scalar;
+  return level.empty() ? best : level == "avx512" ? avx512 : level == "avx2" ? avx2 : scalar;
 }
 
 Op lane_op(const std::string& name) {

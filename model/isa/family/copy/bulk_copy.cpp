@@ -15,7 +15,7 @@ using machine::Region;
 
 namespace {
 
-using Keys = run::LineKeys;
+using Keys = LineKeys;
 constexpr uint64_t key_at(machine::TensorSwizzle swizzle, uint64_t line) {
   return machine::swizzled(swizzle, line) ^ line;
 }
