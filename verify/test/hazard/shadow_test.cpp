@@ -27,7 +27,11 @@ void take(const Step& s, Cell& cell) {
 }
 
 void take(const Step& s, Shadow& shadow, Bytes& bytes) {
-  shadow.each(s.address, s.bytes, [&](Cell& cell, uint64_t, uint64_t) { take(s, cell); });
+  // What was done to one cell is done to those that hold the same, or each is visited.
+  const bool again = s.address % 3 != 0;
+  shadow.each(
+      s.address, s.bytes, [&](Cell& cell, uint64_t, uint64_t) { take(s, cell); },
+      [&](size_t) { return again; });
   for (uint64_t i = 0; i < s.bytes; ++i) take(s, bytes[s.address + i]);
 }
 
