@@ -317,8 +317,11 @@ void Clock::classify(const isa::Program& program, double warps, bool watched, bo
     }
   }
   kept_rows_ = rows_;
-  // Functions share rows here.
-  if (in_whole_blocks && infos_.size() == 1) number_rows(program.functions.front(), infos_.front());
+  // Functions share rows here; those that the entry does not call have no code.
+  const auto has_code = [](const std::vector<Info>& infos) { return !infos.empty(); };
+  const auto entry = static_cast<size_t>(program.entry);
+  if (in_whole_blocks && std::count_if(infos_.begin(), infos_.end(), has_code) == 1)
+    number_rows(program.functions[entry], infos_[entry]);
   find_late();
   watch(program);
 }
