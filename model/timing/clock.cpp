@@ -94,12 +94,13 @@ void Clock::starts(const run::Cluster& cluster) {
     WarpTime& w = time->warps[i];
     std::vector<WarpTime::Row> rows = std::move(w.rows);
     Ahead ahead = std::move(w.ahead);
-    rows.assign(kept_rows_, {});
+    rows.assign(kept_rows_ + 1 + watched_->rounds.size(), {});
+    std::fill(rows.begin() + kept_rows_ + 1, rows.end(), WarpTime::Row{.at = -1});
     w = {};
     w.ahead = std::move(ahead);
     w.clock = w.pending = begin;
     w.rows = std::move(rows);
-    w.rank = static_cast<uint32_t>(i / warps);
+    w.rank = static_cast<uint16_t>(i / warps);
     w.quarter = static_cast<uint8_t>((i % warps + group_clusters_[group].size() * warps) % kQuarters);
     w.link = group_link_[group];
   }
@@ -163,7 +164,7 @@ void Clock::expects(const run::Taker& taker, bool next) const {
   };
   const ClusterTime& cluster = *clusters_[taker.cluster];
   const WarpTime& w = cluster.warps[taker.warp];
-  if (!next) return fetch(&w, sizeof w);
+  if (!next) return fetch(&w, 2 * kHostLine);
   constexpr size_t kNotes = 256, kRows = 512;
   if (!w.ahead.empty()) fetch(w.ahead.next(), kNotes);
   fetch(w.rows.data(), std::min(kRows, w.rows.size() * sizeof(WarpTime::Row)));

@@ -97,7 +97,7 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
   for (const auto& [row, known] : rows) {
     if (row >= kept_rows_) continue;
     if (known.is >= 0)
-      b.names.push_back({row, static_cast<uint32_t>(known.is)});
+      b.names.push_back({row, std::min(static_cast<uint32_t>(known.is), kept_rows_)});
     else
       b.outs.push_back({row, known.at, b.issues == 0 ? 0 : double(known.position) / b.issues, known.needs});
   }

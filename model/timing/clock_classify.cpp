@@ -255,13 +255,14 @@ void Clock::number_rows(const isa::Function& f, std::vector<Info>& infos) {
       }
     }
   }
-  std::vector<uint32_t> number(rows_);
+  // In the order in which they are met, so that a block's stand together. What is never made is there always.
+  std::vector<uint32_t> number(rows_, rows_);
   kept_rows_ = 0;
-  for (uint32_t r = 0; r < rows_; ++r)
-    if (kept[r]) number[r] = kept_rows_++;
+  for (const uint32_t r : operands_)
+    if (kept[r] && made[r] != 0 && number[r] == rows_) number[r] = kept_rows_++;
   uint32_t behind = kept_rows_;
-  for (uint32_t r = 0; r < rows_; ++r)
-    if (!kept[r]) number[r] = behind++;
+  for (uint32_t& n : number)
+    if (n == rows_) n = behind++;
   for (uint32_t& r : operands_) r = number[r];
 }
 

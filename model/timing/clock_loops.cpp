@@ -121,12 +121,12 @@ void Clock::watch(WarpTime& w, double end) {
   if (all.mark[line] == 0) return;
   const auto n = static_cast<size_t>(all.mark[line] - 1);
   Watched::Round& round = all.rounds[n];
-  if (w.rounds.size() <= n) w.rounds.resize(all.rounds.size(), -1);
-  if (w.rounds[n] >= 0) {
-    round.cycles += end - w.rounds[n];
+  double& last = w.rows[kept_rows_ + 1 + n].at;
+  if (last >= 0) {
+    round.cycles += end - last;
     ++round.between;
   }
-  w.rounds[n] = end;
+  last = end;
   ++round.times;
   const size_t warps = at_->cluster->ctas.front()->warps.size();
   round.warps |= uint64_t{1} << (static_cast<size_t>(&w - at_->warps.data()) % warps % 64);

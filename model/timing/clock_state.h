@@ -141,7 +141,7 @@ class Clock::Ahead {
   size_t room_ = 0, size_ = 0, at_ = 0;
 };
 
-struct Clock::WarpTime {
+struct alignas(64) Clock::WarpTime {
   // A register, or rather its row of 32.
   struct Row {
     double at = 0;  // when it is there
@@ -157,15 +157,16 @@ struct Clock::WarpTime {
   int32_t link = Path::kNone;
   uint64_t seen_at = 0;  // the look at its cluster at which it could go on last, or none that comes
   static constexpr uint64_t kWaits = UINT64_MAX / 2;
-  uint32_t rank = 0;
+  uint16_t rank = 0;
   uint8_t quarter = 0;
   bool fresh = true;
   bool waits = false;  // at a barrier of its CTA, whatever it has executed before
   Role role = Role::other;
   uint8_t does = 0;  // has done so far
+  // Those that are kept; one that is there always; of each loop that is watched when its last round ended, -1:
+  // none has.
   std::vector<Row> rows;
   Ahead ahead;
-  std::vector<double> rounds;  // by loop: when the last ended; -1: none
   // When it issued products and copies of tensor memory that have not begun, in order.
   std::vector<double> issues;
   size_t begun = 0;  // of those

@@ -181,6 +181,7 @@ void Residents::run_timed(ByTime& times) {
   std::vector<There> all;  // by the cluster's number
   std::set<uint32_t> idle;
   uint64_t changes = 0;
+  const Took nothing;
   const auto find = [&](uint32_t number) {  // they stand in the order of their start
     return std::lower_bound(clusters_.begin(), clusters_.end(), number,
                             [](const auto& cluster, uint32_t n) { return cluster->number < n; });
@@ -225,15 +226,17 @@ void Residents::run_timed(ByTime& times) {
     do {
       const Taker taker = earliest.due().taker;
       keeper.has_turn(taker);
-      Took took;
       const Past past = taker.operation == 0 ? keeper.has_gone_ahead() : Past::part;
       if (past == Past::part) {
+        Took took;
         took.keeper = &keeper;
         took.reaches = keeper.reaches();
         ended = cluster.take(taker, took);
         took.changes = grid.flight.changes();
+        keeper.took(took);
+      } else {
+        keeper.took(nothing);
       }
-      keeper.took(took);
       if (past == Past::all && !earliest.looks) {  // nothing happened now that others could wait for
         earliest.all[earliest.first].at = keeper.again(taker, nullptr);
         find_first(earliest);
