@@ -254,14 +254,17 @@ uint32_t unchanged_lanes(const isa::Op& store, Context& context, uint32_t mask, 
     const auto* const stored = context.row<uint32_t>(store.sources->front());
     std::array<uint32_t, kLanes> old;
     std::memcpy(old.data(), there.bytes[0], sizeof old);
-    for (uint32_t i = 0; i < kLanes; ++i) out |= static_cast<uint32_t>(old[i] == stored[i]) << i;
+    uint32_t any = 0;
+    for (uint32_t i = 0; i < kLanes; ++i) any |= static_cast<uint32_t>(old[i] == stored[i]);
+    for (uint32_t i = 0; any != 0 && i < kLanes; ++i) out |= static_cast<uint32_t>(old[i] == stored[i]) << i;
     return out & mask;
   }
   for (; mask != 0; mask &= mask - 1) {
     const auto lane = static_cast<size_t>(__builtin_ctz(mask));
     const size_t from_first = there.consecutive ? lane * all : 0, run = there.consecutive ? 0 : lane;
-    if (there.tracked && there.defined[run] != nullptr &&
-        !machine::all_written(there.defined[run] + from_first, all))
+    if (const uint8_t* const defined = there.tracked ? there.defined[run] : nullptr;
+        defined != nullptr &&
+        (defined[from_first] != machine::kWritten || !machine::all_written(defined + from_first, all)))
       continue;
     bool same = true;
     for (size_t j = 0; j < use.count && same; ++j)
