@@ -192,8 +192,10 @@ Readers Conflicts::not_stood_for(const Site& write, Readers before) {
 Readers Conflicts::read_too(const Reach& r, Readers before) {
   const auto covers = [&](const Reader& old) {
     if (!stands_for(*r.site, ledger_.records.site_of(ledger_.records[old.record]))) return false;
-    for (uint32_t lanes = old.lanes; lanes != 0; lanes &= lanes - 1)
+    for (uint32_t lanes = old.lanes; lanes != 0; lanes &= lanes - 1) {
       if (!behind(r, act(old.record, static_cast<uint32_t>(std::countr_zero(lanes))))) return false;
+      if (all_passed(r, old.record)) return true;
+    }
     return true;
   };
   if (std::has_single_bit(r.lanes)) {
@@ -240,8 +242,8 @@ Conflicts::Said Conflicts::behind_all(const Reach& r, Readers those, uint64_t ad
     for (uint32_t lanes = reader.lanes; lanes != 0; lanes &= lanes - 1) {
       const Act before = act(reader.record, static_cast<uint32_t>(std::countr_zero(lanes)));
       if (!came_past_cache && behind(r, before)) {
-        if (known != nullptr && reader.record == behind_record_ && known == behind_known_) return;
-        by_known = false;
+        by_known = by_known && by_known_of(r, reader.record);
+        if (all_passed(r, reader.record)) return;
         continue;
       }
       by_known = false;
@@ -255,12 +257,21 @@ Conflicts::Said Conflicts::behind_all(const Reach& r, Readers those, uint64_t ad
   return said;
 }
 
+// Whether this one was found of late to be behind all lanes of that record.
+bool Conflicts::all_passed(const Reach& r, uint32_t record) const {
+  return (record == r.passed_record && record != 0) || by_known_of(r, record);
+}
+// And that by what it knows alone.
+bool Conflicts::by_known_of(const Reach& r, uint32_t record) const {
+  return r.alike && record == behind_record_ && r.viewers[0].known != nullptr &&
+         r.viewers[0].known == behind_known_;
+}
+
 // Whether nothing is to be said, which is so nearly always.
 bool Conflicts::behind(const Reach& r, Act before) {
   const uint32_t number = record_of(before);
   const Knowledge* const known = r.alike ? r.viewers[0].known : nullptr;
-  if (before == r.passed || (number == r.passed_record && r.passed_record != 0)) return true;
-  if (number == behind_record_ && known != nullptr && known == behind_known_) return true;
+  if (before == r.passed || all_passed(r, number)) return true;
   const Record& record = ledger_.records[number];
   const uint32_t lane = lane_of(before);
   const auto every = [&](const auto& holds) {

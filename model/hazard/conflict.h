@@ -103,6 +103,8 @@ class Conflicts {
   Readers not_stood_for(const Site& write, Readers before);
   Readers own_since(const Reach& r, Readers reads);
   bool behind(const Reach& r, Act before);
+  bool all_passed(const Reach& r, uint32_t record) const;
+  bool by_known_of(const Reach& r, uint32_t record) const;
   std::optional<bool> behind(const RowReach& r, const Reader& before) const;
   std::optional<Readers> read_too(const RowReach& r, Readers before, bool any_lane);
   bool all_behind(const RowReach& r, Readers before, bool any_lane) const;

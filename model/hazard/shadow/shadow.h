@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <memory_resource>
 #include <unordered_map>
 #include <utility>
@@ -55,10 +56,11 @@ class ShadowPage {
   // How many cells from that one on, before `end`, have what it has.
   uint64_t same_from(uint64_t i, uint64_t end) const {
     uint64_t n = end - i;
-    for (const Code* const of : {writes_, writes_before_, reads_})
-      if (of != nullptr)
-        n = static_cast<uint64_t>(
-            std::find_if(of + i + 1, of + i + n, [&](Code code) { return code != of[i]; }) - (of + i));
+    for (const Code* const of : {writes_, writes_before_, reads_}) {
+      if (of == nullptr || std::memcmp(of + i, of + i + 1, (n - 1) * sizeof(Code)) == 0) continue;
+      n = 1;
+      while (of[i + n] == of[i]) ++n;
+    }
     return n;
   }
   // The next `more` cells get what that one has.
