@@ -43,6 +43,24 @@ void Checker::told(const machine::Access& a, Cluster& c) {
   }
 }
 
+namespace {
+
+// Whether lanes reach nothing but what is their own, as parameters are.
+bool reaches_own_alone(const machine::Access& a) {
+  const auto of_all = [](uint64_t address) {
+    return machine::is_global(address) || address - machine::kSharedWindow < machine::kWindowSize;
+  };
+  const uint64_t first = a.addresses[static_cast<size_t>(std::countr_zero(a.lanes))];
+  if (of_all(first)) return false;
+  uint64_t other = 0;
+  for (uint32_t i = 0; i < machine::kLanes; ++i) other |= a.addresses[i] ^ first;
+  for (uint32_t lanes = other == 0 ? 0 : a.lanes; lanes != 0; lanes &= lanes - 1)
+    if (of_all(a.addresses[static_cast<size_t>(std::countr_zero(lanes))])) return false;
+  return true;
+}
+
+}  // namespace
+
 void Checker::access(const machine::Access& a, Cluster& c) {
   if (addresses_ && addresses_->access(a, c)) return;
   if (a.mbarrier)
@@ -51,7 +69,7 @@ void Checker::access(const machine::Access& a, Cluster& c) {
     tensor_.access(a, c);
   else if (a.operation != 0)
     operations_.access(a, c);
-  else
+  else if (a.order.semantics != machine::Semantics::weak || !reaches_own_alone(a))
     lanes_access(a, c);
   conflicts_.drop_sets(clusters_);
 }
@@ -109,9 +127,10 @@ uint32_t beside_alike(const machine::Access& a) {
 
 // Whether all lanes reach bytes side by side, the first lane's first.
 bool in_row(const machine::Access& a) {
-  uint64_t other = 0;
-  for (uint32_t i = 0; i < machine::kLanes; ++i) other |= a.addresses[i] ^ (a.addresses[0] + i * a.bytes);
-  return a.lanes == ~0u && other == 0;
+  if (a.lanes != ~0u) return false;
+  uint64_t other = 0, expected = a.addresses[0];
+  for (uint32_t i = 0; i < machine::kLanes; ++i, expected += a.bytes) other |= a.addresses[i] ^ expected;
+  return other == 0;
 }
 
 // Whether lanes that reach bytes side by side may be looked at as a row.
@@ -159,9 +178,15 @@ Run run_of(const machine::Access& a, uint32_t lanes, uint32_t first, uint32_t ap
   return out;
 }
 
-// The same of lanes that are all in order.
+uint32_t lanes_of(const CellRow& row) {
+  uint32_t out = 0;
+  for (uint32_t i = 0; i < row.lanes; ++i) out |= 1u << (row.lane + i * row.apart);
+  return out;
+}
+
+// The same of lanes that are all in order, of bytes that are a power of two.
 Run up_to(const machine::Access& a, uint32_t first, uint64_t end) {
-  const uint64_t there = std::max<uint64_t>((end - a.addresses[first] + a.bytes - 1) / a.bytes, 1);
+  const uint64_t there = (end - a.addresses[first] + a.bytes - 1) >> std::countr_zero(a.bytes);
   const uint32_t from = ~0u << first;
   return {first + there >= machine::kLanes ? from : from & ~(~0u << (first + there)), 1, a.bytes};
 }
@@ -185,14 +210,14 @@ uint32_t Checker::row_access(const machine::Access& a, Cluster& c, const RowReac
     Shadow* const shadow = shadow_of(c, ledger_.global, address);
     if (shadow == nullptr || address % a.bytes != 0) continue;
     if (shadow != &ledger_.global ? clusters_.several_ctas() : launches_.overlaps()) continue;
-    auto [page, row] = shadow->row(address, a.bytes, run.step, first,
-                                   static_cast<uint32_t>(std::popcount(run.lanes)), run.apart);
+    const auto count = static_cast<uint32_t>(std::popcount(run.lanes));
+    auto [page, row] = shadow->row(address, a.bytes, run.step, first, count, run.apart);
     for (uint32_t rest = row.lanes; rest != 0;) {
       row.lanes = rest;
       const ShadowPage::Acts found = page.acts(row);
       row.lanes = std::max(found.lanes, 1u);
       if (found.lanes != 0 && conflicts_.reach(r, page, row, found))
-        for (uint32_t i = 0; i < row.lanes; ++i) done |= 1u << (row.lane + i * row.apart);
+        done |= row.lanes == count ? run.lanes : lanes_of(row);
       rest -= row.lanes;
       row.first += row.lanes * row.step;
       row.lane += row.lanes * row.apart;
