@@ -394,8 +394,7 @@ void tell_lanes(const isa::AddressUse& use, AccessKind kind, Context& context, u
 std::optional<uint64_t> shared_address(const Cluster& cluster, const std::byte* bytes) {
   for (const auto& cta : cluster.ctas) {
     const Region& r = cta->shared;
-    if (bytes >= r.raw_bytes() && bytes < r.raw_bytes() + r.size())
-      return r.base() + static_cast<uint64_t>(bytes - r.raw_bytes());
+    if (bytes >= r.raw_bytes() && bytes < r.raw_bytes() + r.size()) return r.address_of(bytes);
   }
   return std::nullopt;
 }
@@ -413,7 +412,7 @@ machine::Origin access_origin(Context& context, const LaneBytes& access, int lan
     out.region = &context.cta.cluster.cta_of(*at)->shared;
   } else if (const Region* r = context.cta.grid.global.owner(bytes)) {
     out.region = r;
-    out.address = r->base() + static_cast<uint64_t>(bytes - r->raw_bytes());
+    out.address = r->address_of(bytes);
   }
   return out;
 }

@@ -90,6 +90,10 @@ class Region {
   const std::byte* raw_bytes() const { return host_ != nullptr ? host_ : bytes_.data(); }
   uint8_t* raw_defined() { return reinterpret_cast<uint8_t*>(defined_.data()); }
   const uint8_t* raw_defined() const { return reinterpret_cast<const uint8_t*>(defined_.data()); }
+  // Of one of them, or of the byte behind the last.
+  uint64_t address_of(const std::byte* byte) const {
+    return base_ + static_cast<uint64_t>(byte - raw_bytes());
+  }
   bool is_defined(uint64_t offset, uint64_t length) const;
   void mark_defined(uint64_t offset, uint64_t length);
   void mark_undefined(uint64_t offset, uint64_t length);

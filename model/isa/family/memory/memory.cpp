@@ -202,8 +202,7 @@ void store_unknown(const MemoryUse& use, run::Context& context, const run::LaneB
       access.defined[at][offset + i] = static_cast<uint8_t>(~bits);
   }
   if (global == nullptr || context.follow() == nullptr) return;
-  const uint64_t address =
-      global->base() + static_cast<uint64_t>(access.bytes[at] - global->raw_bytes()) + offset;
+  const uint64_t address = global->address_of(access.bytes[at]) + offset;
   for (size_t i = 0, behind = 0; i < use.size; i = behind + 1) {
     for (behind = i; behind < use.size && bits_of(behind) != 0;) ++behind;
     if (behind != i) context.follow()->stored_here(*global, address + i, behind - i);
