@@ -26,32 +26,71 @@ inline constexpr int kLanes = 32;
 inline constexpr size_t kRowBytes =
     128;  // 32 lanes of 32 bits; 64-bit values take two rows, predicates 4 bytes of one
 
+// Memory that registers had, for the next ones of that size: it is in the host's caches, and malloc would
+// give back what was freed longest ago. One for each host thread.
+class SpareRows {
+ public:
+  // All zero. Where nobody ever writes, pages of zeros cost nothing: many warps of a persistent kernel find
+  // nothing to do.
+  std::byte* take(size_t bytes) {
+    List& list = this->list(bytes);
+    if (list.count == 0 || list.bytes != bytes) {
+      auto* const out = static_cast<std::byte*>(std::calloc(bytes, 1));
+      if (out == nullptr) throw std::bad_alloc();
+      return out;
+    }
+    return static_cast<std::byte*>(std::memset(list.all[--list.count], 0, bytes));
+  }
+  void give(std::byte* memory, size_t bytes) {
+    List& list = this->list(bytes);
+    if (list.bytes != bytes) list.clear();
+    list.bytes = bytes;
+    if (list.count == list.all.size()) return std::free(memory);
+    list.all[list.count++] = memory;
+  }
+  static SpareRows& here() {
+    static thread_local SpareRows out;
+    return out;
+  }
+
+ private:
+  struct List {
+    size_t bytes = 0, count = 0;
+    std::array<std::byte*, 64> all;
+    void clear() {
+      while (count != 0) std::free(all[--count]);
+    }
+    ~List() { clear(); }
+  };
+  List& list(size_t bytes) { return lists_[bytes / kRowBytes % lists_.size()]; }
+  std::array<List, 8> lists_;
+};
+
 // Registers of one function activation: rows of 32 lanes, and for each row the mask of lanes that hold a
 // value.
 class Rows {
  public:
-  // All zero. Rows that are never touched cost nothing where the host has pages of zeros: many warps of a
-  // persistent kernel find nothing to do.
-  explicit Rows(size_t count) : defined_(count, 0) {
+  // All zero.
+  explicit Rows(size_t count) : bytes_(nullptr, {}), count_(count) {
     if (count == 0) return;
-    bytes_.reset(static_cast<std::byte*>(std::calloc(count * kRowBytes + kLine, 1)));
-    if (bytes_ == nullptr) throw std::bad_alloc();
+    size_t room = count * (kRowBytes + sizeof(uint32_t)) + kLine;
+    bytes_ = {SpareRows::here().take(room), {room}};
     void* at = bytes_.get();
-    size_t room = count * kRowBytes + kLine;
     rows_ = static_cast<std::byte*>(std::align(kLine, count * kRowBytes, at, room));
   }
-  size_t count() const { return defined_.size(); }
+  size_t count() const { return count_; }
   std::byte* data() { return rows_; }
-  uint32_t* defined() { return defined_.data(); }
+  uint32_t* defined() { return reinterpret_cast<uint32_t*>(rows_ + count_ * kRowBytes); }
 
  private:
   static constexpr size_t kLine = 64;
   struct Free {
-    void operator()(std::byte* p) const { std::free(p); }
+    size_t bytes = 0;
+    void operator()(std::byte* p) const { SpareRows::here().give(p, bytes); }
   };
   std::unique_ptr<std::byte, Free> bytes_;
   std::byte* rows_ = nullptr;  // the first of them on a line
-  std::vector<uint32_t> defined_;
+  size_t count_;
 };
 
 // One call of a function by the lanes that made it together. `local_base` is where its local memory starts in
@@ -132,6 +171,8 @@ class OfLanes {
     if (all_ == nullptr) all_ = std::make_unique<std::array<T, kLanes>>();
     return (*all_)[lane];
   }
+  // nullptr: no lane's was.
+  const T* find(size_t lane) const { return all_ == nullptr ? nullptr : &(*all_)[lane]; }
 
  private:
   std::unique_ptr<std::array<T, kLanes>> all_;
@@ -145,15 +186,20 @@ struct Warp {
   std::map<uint64_t, WaitsPassed> waits_passed;           // by mbarrier's shared::cluster address
   std::vector<std::pair<uint64_t, int>> register_counts;  // of setmaxnreg, in order, with the PTX line
   std::vector<Split> splits;
-  uint64_t time_reads = 0;                          // of %clock and its like
-  std::array<uint64_t, kLanes> cluster_waits{};     // by lane: the arrivals it has waited for
-  std::array<uint64_t, kLanes> cluster_arrivals{};  // by lane: phases of the cluster's barrier it arrived at
-  OfLanes<AsyncGroups> copies, bulk_copies;         // of cp.async and cp.async.bulk
+  uint64_t time_reads = 0;                   // of %clock and its like
+  OfLanes<uint64_t> cluster_waits;           // the arrivals it has waited for
+  OfLanes<uint64_t> cluster_arrivals;        // phases of the cluster's barrier it arrived at
+  OfLanes<AsyncGroups> copies, bulk_copies;  // of cp.async and cp.async.bulk
   TensorLoads tensor_loads;
   OfLanes<std::vector<std::byte>> local;        // each lane's stack
   OfLanes<std::vector<uint8_t>> local_defined;  // as Region::defined
 
   uint32_t live() const { return exists & ~exited; }
+  // Whether a lane has arrived at that phase of the cluster's barrier.
+  bool has_arrived(int lane, uint64_t phase) const {
+    const uint64_t* const arrivals = cluster_arrivals.find(static_cast<size_t>(lane));
+    return arrivals != nullptr && *arrivals > phase;
+  }
   bool can_run() const {
     return std::any_of(splits.begin(), splits.end(), [](const Split& s) { return s.wait == nullptr; });
   }

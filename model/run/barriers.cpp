@@ -29,7 +29,7 @@ std::string at_cluster_barrier(Cluster& cluster, const Waiter&) {
   for (const auto& cta : cluster.ctas)
     for (const Warp& other : cta->warps)
       for (uint32_t lanes = other.live(); lanes != 0; lanes &= lanes - 1)
-        missing += other.cluster_arrivals[static_cast<size_t>(__builtin_ctz(lanes))] <= cluster.barrier_phase;
+        missing += other.has_arrived(__builtin_ctz(lanes), cluster.barrier_phase) ? 0 : 1;
   return " for the cluster: " + plural(missing, "thread") + " did not arrive";
 }
 
@@ -118,7 +118,7 @@ void Cluster::try_release_barrier() {
   for (const auto& cta : ctas)
     for (const Warp& w : cta->warps)
       for (uint32_t lanes = w.live(); lanes != 0; lanes &= lanes - 1) {
-        if (w.cluster_arrivals[static_cast<size_t>(__builtin_ctz(lanes))] <= barrier_phase) return;
+        if (!w.has_arrived(__builtin_ctz(lanes), barrier_phase)) return;
         someone = true;
       }
   if (!someone) return;
