@@ -2,6 +2,7 @@
 // and counts when its time comes.
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "model/timing/clock_state.h"
 
@@ -11,13 +12,18 @@ namespace {
 using Form = run::Reach::Form;
 constexpr uint64_t kMostShared = 16;  // bytes of a lane
 
-// Whether each lane that reaches something lies as far behind the first one as it would in a row.
-bool as_in_a_row(const run::Reach& r) {
-  const uint64_t begin = r.first - static_cast<uint64_t>(std::countr_zero(r.lanes)) * r.bytes;
-  bool out = true;
-  for (uint32_t lanes = r.lanes; lanes != 0; lanes &= lanes - 1) {
-    const auto lane = static_cast<size_t>(std::countr_zero(lanes));
-    out = out && r.addresses[lane] == begin + lane * r.bytes;
+// How far what lanes reach lies apart from lane to lane, where that is the same for all.
+std::optional<uint64_t> stride(const run::Reach& r) {
+  const uint32_t others = r.lanes & (r.lanes - 1);
+  if (others == 0) return 0;
+  const auto first = static_cast<uint32_t>(std::countr_zero(r.lanes));
+  const auto second = static_cast<uint32_t>(std::countr_zero(others));
+  const uint64_t apart = r.addresses[second] - r.first;
+  if (second - first > 1 && apart % (second - first) != 0) return {};
+  const uint64_t out = apart / (second - first), begin = r.first - first * out;
+  for (uint32_t lanes = others; lanes != 0; lanes &= lanes - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(lanes));
+    if (r.addresses[lane] != begin + lane * out) return {};
   }
   return out;
 }
@@ -33,11 +39,16 @@ uint32_t wavefronts(const run::Reach& r) {
                                  : r.first;
   };
   uint32_t fronts = 0;
-  if (r.form == Form::each && r.bytes >= kWord && r.bytes <= kMostShared && kFront % r.bytes == 0 &&
-      as_in_a_row(r)) {
-    const uint32_t group = together == machine::kLanes ? ~0u : (1u << together) - 1;
-    for (uint32_t first = 0; first < machine::kLanes; first += together)
-      if ((r.lanes >> first & group) != 0) ++fronts;
+  if (const auto apart = r.form == Form::each && r.bytes == kWord ? stride(r) : std::nullopt;
+      apart && *apart % kWord == 0) {
+    // Every so many lanes come to the same bank again, and each word is another.
+    const uint64_t words = *apart / kWord;
+    if (words == 0 || words % 2 != 0) return 1;
+    const auto again = static_cast<int>(kBanks >> std::min(std::countr_zero(words), 5));
+    uint32_t every = 1;
+    for (int lanes = again; lanes < machine::kLanes; lanes *= 2) every |= every << lanes;
+    for (int first = 0; first < again; ++first)
+      fronts = std::max(fronts, static_cast<uint32_t>(std::popcount(r.lanes & every << first)));
     return fronts;
   }
   for (uint32_t first = 0; first < machine::kLanes; first += together) {

@@ -1,6 +1,8 @@
 // A run in the order of time: the same bits, and times that what is known of the device explains.
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "model/timing/lines.h"
 #include "model/timing/server.h"
 #include "verify/launch/start.h"
@@ -103,6 +105,27 @@ TEST(Timed, ConflictsOfBanksCountByTheAddresses) {
   };
   const double none = load("4"), all = load("128");
   EXPECT_NEAR(all - none, 100 * 31, 300);
+  // Words so far apart, of the first lanes, of all or in steps: the most in one bank.
+  for (const uint32_t step : {1, 2, 3})
+    for (const uint32_t lanes : {32, 20}) {
+      const auto took = [&](int words) {
+        return cycles("rem.u32 %r3, %r0, " + std::to_string(step) +
+                      ";\nsetp.eq.u32 %p0, %r3, 0;\nsetp.lt.and.u32 %p0, %r0, " + std::to_string(lanes) +
+                      ", %p0;\nmad.lo.s32 %r1, %r0, " + std::to_string(4 * words) +
+                      ", 2800;\nmov.u32 %r2, tile;\nadd.u32 %r2, %r2, %r1;\n" +
+                      repeat("@%p0 ld.shared.u32 %r3, [%r2];\n"));
+      };
+      const double alone = took(0);
+      for (const int words : {1, 2, 3, 4, 6, 8, 12, 16, 31, 32, 40, -2}) {
+        std::map<int, size_t> banks;
+        for (uint32_t lane = 0; lane < lanes; lane += step)
+          ++banks[(700 + static_cast<int>(lane) * words) % 32];
+        size_t most = 0;
+        for (const auto& [bank, n] : banks) most = std::max(most, n);
+        EXPECT_NEAR(took(words) - alone, 100.0 * static_cast<double>(most - 1), 60)
+            << words << " words apart, every " << step << " of " << lanes;
+      }
+    }
 }
 
 // What 32 lanes reach that follow each other, or stand at one place, is told as one; what 31 of them reach,
