@@ -1,0 +1,29 @@
+// A kernel of a few lines that gets one buffer of a mebibyte, zeros.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "verify/launch/start.h"
+
+namespace bitwell::timing {
+
+// `body` of a kernel of sm_90a: %a0 is where x is, %r0 the thread.
+inline std::string kernel(const std::string& body) {
+  return ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 x)\n{\n"
+         ".reg .pred %p<4>;\n.reg .b32 %r<8>;\n.reg .b64 %a<4>;\n.reg .f32 %f<8>;\n"
+         ".shared .align 1024 .b8 tile[8192];\n.shared .align 8 .b64 bar;\n"
+         "ld.param.u64 %a0, [x];\nmov.u32 %r0, %tid.x;\n" +
+         body + "ret;\n}\n";
+}
+
+inline launch::Launch launch_of(const std::string& text, uint32_t ctas, uint32_t threads) {
+  launch::Launch l;
+  l.module = std::make_shared<const isa::Module>(text);
+  l.entry = "k";
+  l.shape.grid = {ctas, 1, 1};
+  l.shape.block = {threads, 1, 1};
+  l.add_buffer({"x", std::vector<std::byte>(1 << 20), true, false, true});
+  return l;
+}
+
+}  // namespace bitwell::timing
