@@ -28,7 +28,25 @@ bool Port::stands(const machine::Region& at, uint64_t address, uint64_t size, co
          std::memcmp(at.raw_bytes() + offset, bytes, size) == 0;
 }
 
+// Whether they are the eight parts of a line of 128 bytes, in whatever order: what a swizzled row most often
+// is.
+bool Port::is_line(const Pieces16& all) {
+  if (all.count != 8) return false;
+  uint32_t parts = 0;
+  for (size_t i = 0; i < 8; ++i) {
+    const Piece& piece = all.pieces[i];
+    if (piece.size != 16 || piece.address % 16 != 0 || piece.address / 128 != all.pieces[0].address / 128)
+      return false;
+    parts |= 1u << piece.address / 16 % 8;
+  }
+  return parts == 0xFF;
+}
+
 void Port::tell(AccessKind kind, const machine::Region& at, Pieces16& all, Alike& alike) const {
+  if (is_line(all)) {
+    all.pieces[0] = {all.pieces[0].address & ~uint64_t{127}, 128};
+    all.count = 1;
+  }
   const auto begin = all.pieces.begin(), end = begin + static_cast<std::ptrdiff_t>(all.count);
   std::sort(begin, end, [](const Piece& a, const Piece& b) { return a.address < b.address; });
   for (auto first = begin; first != end;) {

@@ -239,6 +239,7 @@ class Port {
   };
   // Of those that lie side by side as of one access; none are left. What an operation reads may be told of
   // later, by tell(alike).
+  static bool is_line(const Pieces16& all);
   void tell(AccessKind kind, const machine::Region& at, Pieces16& pieces, Alike& alike) const;
   void tell(AccessKind kind, Alike& alike) const;
   void tell(AccessKind kind, const machine::Region& at, uint64_t address, uint64_t size,
