@@ -59,11 +59,12 @@ std::optional<bool> Conflicts::behind(const RowReach& r, const Reader& before) c
   if (own_lane && record.unit == r.warp->unit) return true;
   if (!r.alike) return std::nullopt;
   if (r.known != nullptr) {
-    if (r.known->happened.least(record.unit) >= record.time) {
+    const auto [least, most] = r.known->happened.range(record.unit);
+    if (least >= record.time) {
       passed = before.record;
       return true;
     }
-    if (r.known->happened.most(record.unit) >= record.time) return std::nullopt;
+    if (most >= record.time) return std::nullopt;
   }
   return own_lane || record.unit != r.warp->unit ? std::optional(false) : std::nullopt;
 }
@@ -222,8 +223,8 @@ bool Conflicts::in_any_turn(const Reach& r, const Reader& old) const {
   const Viewer& v = r.viewers[0];
   if (record.unit == v.warp->unit && r.viewer_count == 1 && old.lanes == 1u << v.lane) return true;
   if (v.known == nullptr) return true;
-  const Clock& happened = v.known->happened;
-  return happened.least(record.unit) >= record.time || happened.most(record.unit) < record.time;
+  const auto [least, most] = v.known->happened.range(record.unit);
+  return least >= record.time || most < record.time;
 }
 
 // A write meets those who have read the cell since the last one; any access, those that wrote it before.

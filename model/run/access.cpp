@@ -267,10 +267,11 @@ uint32_t unchanged_lanes(const isa::Op& store, Context& context, uint32_t mask, 
         (defined[from_first] != machine::kWritten || !machine::all_written(defined + from_first, all)))
       continue;
     bool same = true;
-    for (size_t j = 0; j < use.count && same; ++j)
-      same =
-          std::memcmp(there.bytes[run] + from_first + j * use.size,
-                      context.row<std::byte>((*store.sources)[j]) + lane * use.register_bytes, use.size) == 0;
+    for (size_t j = 0; j < use.count && same; ++j) {
+      const std::byte* const old = there.bytes[run] + from_first + j * use.size;
+      const std::byte* const stored = context.row<std::byte>((*store.sources)[j]) + lane * use.register_bytes;
+      same = use.size == 4 ? std::memcmp(old, stored, 4) == 0 : std::memcmp(old, stored, use.size) == 0;
+    }
     out |= static_cast<uint32_t>(same) << lane;
   }
   return out == 0 || out == asked || there.consecutive ? out : as_remains(out, asked, there);

@@ -10,10 +10,10 @@ const Clock::Entry* Clock::find(UnitId unit) const {
   return at != entries_.end() && at->unit == unit ? &*at : nullptr;
 }
 
-uint32_t Clock::most(UnitId unit) const {
+std::pair<uint32_t, uint32_t> Clock::range(UnitId unit) const {
   const Entry* e = find(unit);
-  if (e == nullptr) return 0;
-  return e->lanes == nullptr ? e->least : *std::max_element(e->lanes->begin(), e->lanes->end());
+  if (e == nullptr) return {0, 0};
+  return {e->least, e->lanes == nullptr ? e->least : *std::max_element(e->lanes->begin(), e->lanes->end())};
 }
 
 Clock::Entry Clock::of(UnitId unit, const Row& row) {

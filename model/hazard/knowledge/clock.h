@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "model/machine/warp.h"
@@ -34,8 +35,9 @@ class Clock {
     const Entry* e = find(unit);
     return e == nullptr ? 0 : e->least;
   }
-  // The same of the lane of which most is known.
-  uint32_t most(UnitId unit) const;
+  // Of that lane, and of the one of which most is known.
+  std::pair<uint32_t, uint32_t> range(UnitId unit) const;
+  uint32_t most(UnitId unit) const { return range(unit).second; }
   bool knows(const Epoch& e) const { return at(e.unit, e.lane) >= e.time; }
 
   // Whether everything is known that `other` knows.

@@ -38,7 +38,9 @@ uint16_t ShadowPage::place_of(uint32_t name) {
 namespace {
 
 // Where the row's so-manieth cell is, from the first on.
-uint32_t place_in(const CellRow& row, uint32_t i) { return (i / row.each) * row.step + i % row.each; }
+uint32_t place_in(const CellRow& row, uint32_t i) {
+  return (i >> std::countr_zero(row.each)) * row.step + (i & (row.each - 1));
+}
 
 // One cell a lane, side by side, of lanes that do not begin again: what most rows are.
 bool plain(const CellRow& row, uint32_t lane, uint32_t apart, uint32_t cells) {
@@ -59,6 +61,10 @@ uint32_t ShadowPage::alike(const Code* codes, const CellRow& row, uint32_t cells
   }
   const uint32_t name = first / machine::kLanes * machine::kLanes;
   uint32_t n = 0, lane = first;
+  if (row.each == 1) {  // as nearly always
+    while (n < cells && codes[n * row.step] == name + (lane + n * apart) % machine::kLanes) ++n;
+    return n;
+  }
   for (const Code* of = codes; n < cells; of += row.step, lane += apart)
     for (uint32_t i = 0; i < row.each; ++i, ++n)
       if (of[i] != name + lane % machine::kLanes) return n;
@@ -82,7 +88,7 @@ ShadowPage::Acts ShadowPage::acts(const CellRow& row) const {
   if (writes_before_ != nullptr) {
     uint32_t none = 0;
     while (none < cells && writes_before_[row.first + place_in(row, none)] == 0) ++none;
-    cells = none / row.each * row.each;
+    cells = none & ~(row.each - 1);
     if (cells == 0) return out;
   }
   if (reads_ != nullptr) {
@@ -95,7 +101,7 @@ ShadowPage::Acts ShadowPage::acts(const CellRow& row) const {
     out.write = turned_for_row(of[0]);
     cells = named_alike(of, row, cells, out.any_writer);
   }
-  out.lanes = cells / row.each;
+  out.lanes = cells >> std::countr_zero(row.each);
   return out;
 }
 
@@ -117,7 +123,8 @@ void ShadowPage::put(Code*& codes, const CellRow& row, uint32_t value) {
     return;
   }
   for (uint32_t i = 0; i < cells; ++i)
-    of[place_in(row, i)] = static_cast<Code>(place | (lane + row.apart * (i / row.each)) % machine::kLanes);
+    of[place_in(row, i)] =
+        static_cast<Code>(place | (lane + row.apart * (i >> std::countr_zero(row.each))) % machine::kLanes);
 }
 
 void ShadowPage::tidy() {
