@@ -163,8 +163,8 @@ struct alignas(64) Clock::WarpTime {
   bool waits = false;  // at a barrier of its CTA, whatever it has executed before
   Role role = Role::other;
   uint8_t does = 0;  // has done so far
-  // Those that are kept; one that is there always; of each loop that is watched when its last round ended, -1:
-  // none has.
+  // Those that are kept; one that is there always; of each loop that is watched when its last round ended,
+  // -1: none has.
   std::vector<Row> rows;
   Ahead ahead;
   // When it issued products and copies of tensor memory that have not begun, in order.
