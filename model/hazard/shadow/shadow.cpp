@@ -6,11 +6,11 @@
 namespace bitwell::hazard {
 
 void ShadowPage::refine(int shift) {
-  for (Code** codes : {&writes_, &writes_before_, &reads_}) {
+  for (std::unique_ptr<Code[]>* codes : {&writes_, &writes_before_, &reads_}) {
     if (*codes == nullptr) continue;
-    Code* const finer = zeros<Code>(kPageBytes >> shift);
+    auto finer = std::make_unique<Code[]>(kPageBytes >> shift);
     for (uint64_t i = 0; i < kPageBytes >> shift; ++i) finer[i] = (*codes)[i >> (shift_ - shift)];
-    *codes = finer;
+    *codes = std::move(finer);
   }
   shift_ = static_cast<uint8_t>(shift);
 }
@@ -25,9 +25,9 @@ uint16_t ShadowPage::place_of(uint32_t name) {
     if (room_ >= kTidyFrom) tidy();
     if (4 * count_ >= 3 * room_) {  // else it would be tidied again soon
       const auto room = static_cast<uint16_t>(std::max<int>(kFirstRoom, 2 * room_));
-      auto* const more = zeros<uint32_t>(room);
-      std::copy(names_, names_ + count_, more);
-      names_ = more;
+      auto more = std::make_unique<uint32_t[]>(room);
+      std::copy(names_.get(), names_.get() + count_, more.get());
+      names_ = std::move(more);
       room_ = room;
     }
   }
@@ -92,12 +92,12 @@ ShadowPage::Acts ShadowPage::acts(const CellRow& row) const {
     if (cells == 0) return out;
   }
   if (reads_ != nullptr) {
-    const Code* const of = reads_ + row.first;
+    const Code* const of = reads_.get() + row.first;
     out.reads = turned_for_row(of[0]);
     cells = named_alike(of, row, cells, out.any_reader);
   }
   if (writes_ != nullptr) {
-    const Code* const of = writes_ + row.first;
+    const Code* const of = writes_.get() + row.first;
     out.write = turned_for_row(of[0]);
     cells = named_alike(of, row, cells, out.any_writer);
   }
@@ -105,10 +105,10 @@ ShadowPage::Acts ShadowPage::acts(const CellRow& row) const {
   return out;
 }
 
-void ShadowPage::put(Code*& codes, const CellRow& row, uint32_t value) {
-  if (codes == nullptr) codes = zeros<Code>(kPageBytes >> shift_);
+void ShadowPage::put(std::unique_ptr<Code[]>& codes, const CellRow& row, uint32_t value) {
+  if (codes == nullptr) codes = std::make_unique<Code[]>(kPageBytes >> shift_);
   const uint32_t cells = row.lanes * row.each;
-  Code* const of = codes + row.first;
+  Code* const of = codes.get() + row.first;
   if (value == kNoAct) {
     for (uint32_t i = 0; i < cells; ++i) of[place_in(row, i)] = 0;
     return;
@@ -131,9 +131,9 @@ void ShadowPage::tidy() {
   std::vector<uint16_t> places(count_);  // by place before: whether it stays, and then where
   const uint64_t cells = kPageBytes >> shift_;
   const auto each_code = [&](auto visit) {
-    for (Code* const codes : {writes_, writes_before_, reads_})
-      for (uint64_t i = 0; codes != nullptr && i < cells; ++i)
-        if (codes[i] != 0) visit(codes[i]);
+    for (const std::unique_ptr<Code[]>* codes : {&writes_, &writes_before_, &reads_})
+      for (uint64_t i = 0; *codes != nullptr && i < cells; ++i)
+        if ((*codes)[i] != 0) visit((*codes)[i]);
   };
   each_code([&](Code code) { places[(code >> 5) - 1] = 1; });
   uint16_t count = 0;
@@ -152,7 +152,8 @@ void ShadowPage::tidy() {
 size_t ShadowPage::bytes() const {
   const size_t cells = kPageBytes >> shift_;
   size_t codes = 0;
-  for (const Code* const c : {writes_, writes_before_, reads_}) codes += c == nullptr ? 0 : cells;
+  for (const std::unique_ptr<Code[]>* c : {&writes_, &writes_before_, &reads_})
+    codes += *c == nullptr ? 0 : cells;
   return codes * sizeof(Code) + room_ * sizeof(uint32_t);
 }
 

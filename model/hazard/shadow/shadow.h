@@ -2,11 +2,10 @@
 // has read it since.
 #pragma once
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
-#include <memory_resource>
+#include <memory>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -38,14 +37,12 @@ struct CellRow {
 class ShadowPage {
  public:
   static constexpr uint64_t kPageBytes = 256;
-  using allocator_type = std::pmr::polymorphic_allocator<>;
-
-  // What it needs is from `room`, which gets back nothing before all is over.
-  explicit ShadowPage(const allocator_type& room) : room_of_(room.resource()) {}
 
   int shift() const { return shift_; }  // a cell has 1 << shift bytes
   Cell cell(uint64_t i) const {
-    const auto of = [&](const Code* codes) { return codes == nullptr ? kNoAct : value(codes[i]); };
+    const auto of = [&](const std::unique_ptr<Code[]>& codes) {
+      return codes == nullptr ? kNoAct : value(codes[i]);
+    };
     return {of(writes_), of(writes_before_), of(reads_)};
   }
   void set(uint64_t i, const Cell& from, const Cell& to) {
@@ -56,7 +53,7 @@ class ShadowPage {
   // How many cells from that one on, before `end`, have what it has.
   uint64_t same_from(uint64_t i, uint64_t end) const {
     uint64_t n = end - i;
-    for (const Code* const of : {writes_, writes_before_, reads_}) {
+    for (const Code* const of : {writes_.get(), writes_before_.get(), reads_.get()}) {
       if (of == nullptr || std::memcmp(of + i, of + i + 1, (n - 1) * sizeof(Code)) == 0) continue;
       n = 1;
       while (of[i + n] == of[i]) ++n;
@@ -65,8 +62,8 @@ class ShadowPage {
   }
   // The next `more` cells get what that one has.
   void set_as(uint64_t i, uint64_t more) {
-    for (Code* const of : {writes_, writes_before_, reads_})
-      if (of != nullptr) std::fill_n(of + i + 1, more, of[i]);
+    for (std::unique_ptr<Code[]>* codes : {&writes_, &writes_before_, &reads_})
+      if (*codes != nullptr) std::fill_n(codes->get() + i + 1, more, (*codes)[i]);
   }
   // What the cells of a row's first lanes have in common, turned by the lane that has the cell in the row: an
   // act or a set that is turned for lane 0, or kNoAct. Nothing stands before their last write.
@@ -86,7 +83,8 @@ class ShadowPage {
   // Each set of readers that a cell has becomes again(set), a set too.
   template <class Again>
   void replace_sets(Again again) {
-    if (std::none_of(names_, names_ + count_, [](uint32_t name) { return (name & kMany) != 0; })) return;
+    if (std::none_of(names_.get(), names_.get() + count_, [](uint32_t name) { return (name & kMany) != 0; }))
+      return;
     tidy();
     for (uint16_t i = 0; i < count_; ++i)
       if ((names_[i] & kMany) != 0) names_[i] = again(names_[i]);
@@ -101,13 +99,8 @@ class ShadowPage {
   uint32_t value(Code code) const {
     return code == 0 ? kNoAct : names_[(code >> 5) - 1] + code % machine::kLanes;
   }
-  template <class T>
-  T* zeros(size_t count) {
-    T* const out = static_cast<T*>(room_of_->allocate(count * sizeof(T), alignof(T)));
-    return std::fill_n(out, count, T{}), out;
-  }
-  void put(Code*& codes, uint64_t i, uint32_t value) {
-    if (codes == nullptr) codes = zeros<Code>(kPageBytes >> shift_);
+  void put(std::unique_ptr<Code[]>& codes, uint64_t i, uint32_t value) {
+    if (codes == nullptr) codes = std::make_unique<Code[]>(kPageBytes >> shift_);
     if (value == kNoAct) {
       codes[i] = 0;
       return;
@@ -120,17 +113,16 @@ class ShadowPage {
   static uint32_t alike(const Code* codes, const CellRow& row, uint32_t cells);
   // The same; or more, that have so in any turn.
   static uint32_t named_alike(const Code* codes, const CellRow& row, uint32_t cells, bool& any_lane);
-  void put(Code*& codes, const CellRow& row, uint32_t value);
+  void put(std::unique_ptr<Code[]>& codes, const CellRow& row, uint32_t value);
   // Where it stands in the list, from now on if it did not.
   uint16_t place_of(uint32_t name);
   // Takes out of the list what no cell has.
   void tidy();
 
-  std::pmr::memory_resource* room_of_;
-  Code *writes_ = nullptr, *writes_before_ = nullptr, *reads_ = nullptr;  // by cell; none: all kNoAct
-  uint32_t* names_ = nullptr;      // the list: acts of lane 0, and sets unturned
-  uint16_t count_ = 0, room_ = 0;  // places used, and allocated
-  uint16_t recent_ = 0;            // the place that was asked for last, if it is used
+  std::unique_ptr<Code[]> writes_, writes_before_, reads_;  // by cell; none: all kNoAct
+  std::unique_ptr<uint32_t[]> names_;                       // the list: acts of lane 0, and sets unturned
+  uint16_t count_ = 0, room_ = 0;                           // places used, and allocated
+  uint16_t recent_ = 0;  // the place that was asked for last, if it is used
   uint8_t shift_ = kCoarsest;
 };
 
@@ -206,13 +198,12 @@ class Shadow {
       recent_.resize(size_t{1} << kRecentBits);
     Recent& recent = recent_[number * 0x9E3779B97F4A7C15 >> (64 - kRecentBits)];
     if (recent.number != number) [[unlikely]]
-      recent = {number, &pages_.try_emplace(number).first->second};
+      recent = {number, &pages_[number]};
     return *recent.page;
   }
 
-  std::pmr::monotonic_buffer_resource room_;  // of all pages: most shadows are small, and soon over
-  std::pmr::unordered_map<uint64_t, ShadowPage> pages_{&room_};  // by address / kPageBytes
-  std::pmr::vector<Recent> recent_{&room_};                      // none before the first page
+  std::unordered_map<uint64_t, ShadowPage> pages_;  // by address / kPageBytes
+  std::vector<Recent> recent_;                      // none before the first page
 };
 
 }  // namespace bitwell::hazard
