@@ -8,9 +8,11 @@ namespace bitwell::timing {
 
 constexpr double kAhead = 1000;  // cycles that a warp may go before the others
 
-std::span<const uint32_t> Clock::sources(const Info& i) const { return {&operands_[i.first], i.sources}; }
+std::span<const uint32_t> Clock::sources(const Info& i) const {
+  return {operands_.data() + i.first, i.sources};
+}
 std::span<const uint32_t> Clock::results(const Info& i) const {
-  return {&operands_[i.first] + i.sources, i.results};
+  return {operands_.data() + i.first + i.sources, i.results};
 }
 
 // When what it needs is there; `loaded`: the load that gave the last of it, or 0.

@@ -58,7 +58,7 @@ class Fields {
   Fields<part> as() const {
     constexpr auto all_here = [] {
       for (const Key& key : table(part).keys)
-        if (find(of, key.name) == nullptr) return false;
+        if (!schema::has(of, key.name)) return false;
       return true;
     };
     static_assert(all_here());

@@ -107,7 +107,7 @@ inline void peaks_of(const Exponent* a, const Exponent* b, size_t stride, size_t
 // where it has rounded up, the number before is the result.
 inline Int to_f32(Int sum, int32_t result_bits) {
   const Int sign = sum & INT32_MIN;
-  const Int absolute = sum < 0 ? -sum : sum;
+  const Int absolute = sum < 0 ? added(~sum, Int{} + 1) : sum;
 #if defined(__AVX512BW__)
   const auto rounded = std::bit_cast<Float>(
       _mm512_cvt_roundepi32_ps(std::bit_cast<__m512i>(absolute), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC));
@@ -155,11 +155,12 @@ template <size_t blocks, class Exponent>
       for (size_t n = first + some; n < first + end; ++n)
 #pragma GCC unroll 8
         for (size_t i = 0; i < blocks; ++i)
-          part[i] += towards_zero(load<Float>(step.b + n * step.stride + i * kBlock) * a[n] * factor[i]);
+          part[i] = added(
+              part[i], towards_zero(load<Float>(step.b + n * step.stride + i * kBlock) * a[n] * factor[i]));
 #pragma GCC unroll 8
       for (size_t i = 0; i < blocks; ++i) {
         doubt |= (part[i] > limit) | (part[i] < -limit);
-        total[i] += part[i];
+        total[i] = added(total[i], part[i]);
       }
     }
 #pragma GCC unroll 8

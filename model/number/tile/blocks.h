@@ -30,6 +30,11 @@ inline Vector load(const void* from) {
   return v;
 }
 
+// Modulo 2^32: what overflows is no result, but somebody says so only later.
+inline Int added(Int a, Int b) {
+  return std::bit_cast<Int>(std::bit_cast<Unsigned>(a) + std::bit_cast<Unsigned>(b));
+}
+
 // Whether any bit is set.
 inline bool any(Int v) {
 #if defined(__AVX512BW__)

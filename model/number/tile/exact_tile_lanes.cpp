@@ -100,7 +100,8 @@ inline bool refuses(const ExactStep& step, Int c) {
   // c's last bit is 2^(field - 150).
   const Int short_of = top - step.precision - field + 23;
   const Int inside = short_of < 0 ? Int{} : short_of < 31 ? short_of : Int{} + 31;
-  const Int below = significand & (((Int{} + 1) << inside) - 1);
+  const Unsigned ones = ((Unsigned{} + 1) << std::bit_cast<Unsigned>(inside)) - 1;
+  const Int below = significand & std::bit_cast<Int>(ones);
   return any((field > most) | below);
 }
 

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "model/timing/h200.h"
 #include "model/timing/lines.h"
 #include "model/timing/server.h"
 #include "one_kernel.h"
