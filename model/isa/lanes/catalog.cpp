@@ -85,12 +85,12 @@ const RowMoves& row_moves() {
 }
 
 const LineMoves& line_moves(std::string_view level) {
-  static const LineMoves scalar = scalar::make_line_moves(), avx2 = avx2::make_line_moves(),
-                         avx512 = avx512::make_line_moves();
-  static const LineMoves& best = number::has_level("avx512") ? avx512
-                                 : number::has_level("avx2") ? avx2
-                                                             : scalar;
-  return level.empty() ? best : level == "avx512" ? avx512 : level == "avx2" ? avx2 : scalar;
+  // Code of an instruction set that the host lacks is not called, not even to say what there is.
+  static const LineMoves none, scalar = scalar::make_line_moves(),
+                               avx2 = number::has_level("avx2") ? avx2::make_line_moves() : none,
+                               avx512 = number::has_level("avx512") ? avx512::make_line_moves() : none;
+  if (level.empty()) return avx512.copy != nullptr ? avx512 : avx2.copy != nullptr ? avx2 : scalar;
+  return level == "avx512" ? avx512 : level == "avx2" ? avx2 : scalar;
 }
 
 Op lane_op(const std::string& name) {

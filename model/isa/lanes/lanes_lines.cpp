@@ -2,24 +2,15 @@
 
 #include "model/isa/lanes/lanes.h"
 #include "model/isa/lanes/line_moves.h"
+#include "model/number/tile/blocks.h"
 
 namespace bitwell::isa::BITWELL_LEVEL {
 namespace {
 
-#if defined(__AVX512BW__)
-constexpr size_t kWide = 64;
-#elif defined(__AVX2__)
-constexpr size_t kWide = 32;
-#else
-constexpr size_t kWide = 16;
-#endif
+constexpr size_t kWide = sizeof(number::BITWELL_LEVEL::Int);
 using Wide = uint64_t __attribute__((vector_size(kWide)));
 
-inline Wide load(const void* from) {
-  Wide v;
-  std::memcpy(&v, from, sizeof v);
-  return v;
-}
+inline Wide load(const void* from) { return number::BITWELL_LEVEL::load<Wide>(from); }
 inline void store(void* to, Wide v) { std::memcpy(to, &v, sizeof v); }
 
 // By key / 16: where each word of a vector comes from.

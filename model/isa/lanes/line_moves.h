@@ -17,10 +17,10 @@ using LineKeys = std::array<uint8_t, 8>;
 struct LineMoves {
   // Lines are counted through all rows, from `first_line` on.
   void (*copy)(const std::byte* from, size_t from_stride, std::byte* to, size_t to_stride, size_t rows,
-               size_t row_bytes, const LineKeys& keys, size_t first_line);
-  void (*fill)(uint8_t value, uint8_t* to, size_t stride, size_t rows, size_t row_bytes);
+               size_t row_bytes, const LineKeys& keys, size_t first_line) = nullptr;
+  void (*fill)(uint8_t value, uint8_t* to, size_t stride, size_t rows, size_t row_bytes) = nullptr;
   // Whether all bytes of whole lines have one value.
-  bool (*all)(uint8_t value, const uint8_t* from, size_t bytes);
+  bool (*all)(uint8_t value, const uint8_t* from, size_t bytes) = nullptr;
 };
 
 // For the widest instruction set that this host has, or for one that number::has_level() has.
