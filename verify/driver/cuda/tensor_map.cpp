@@ -1,7 +1,10 @@
 // Tensor maps, which the model encodes as the driver does.
-#include "bitwell/tensor_map.h"
-
+// CUDA's header first: behind it bitwell's takes its types.
+// clang-format off
 #include <cuda.h>
+
+#include "bitwell/tensor_map.h"
+// clang-format on
 
 #include <cstring>
 
