@@ -56,7 +56,7 @@ class Agent {
   virtual bool tells_of_each() const { return false; }
 
   Ending ending = Ending::none;
-  Place place;         // of the instruction that issued it
+  IssuePlace place;    // of the instruction that issued it
   uint32_t lanes = 0;  // that issued it, where several have, each the same; 0: the one of `place`
   int issuer = 0;      // the warp that issued it
   uint64_t id = 0;     // in the order of issue

@@ -21,6 +21,17 @@ struct Place {
   bool has_thread = false;
 };
 
+// The same of something under way. Its line is held by the program that it is part of: host threads that run
+// CTAs of one grid would otherwise count together, for every operation, who holds it.
+struct IssuePlace {
+  int ptx_line = 0;
+  const CudaPlace* cuda = nullptr;
+  std::array<uint32_t, 3> cta{};
+  std::array<uint32_t, 3> thread{};
+
+  Place kept() const { return {ptx_line, cuda == nullptr ? nullptr : *cuda, cta, thread, cuda != nullptr}; }
+};
+
 // "(1,0,0)"
 std::string triple(const std::array<uint32_t, 3>& v);
 // "PTX line 12 (naive.cu:30), CTA (0,0,0), thread (5,0,0): message"

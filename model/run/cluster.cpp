@@ -145,7 +145,7 @@ void Cluster::tell(machine::OperationStep::Kind kind, const Agent& a) const {
   if (watched_ && !a.tells_of_each()) tell(kind, a.place, a.issuer, a.id, a.describe());
 }
 
-void Cluster::tell(machine::OperationStep::Kind kind, const machine::Place& place, int warp, uint64_t id,
+void Cluster::tell(machine::OperationStep::Kind kind, const machine::IssuePlace& place, int warp, uint64_t id,
                    const std::string& state) const {
   if (watched_)
     tell({first_, machine::OperationStep{kind, place.cta, warp, time(), id, place.ptx_line, state}});
@@ -313,10 +313,10 @@ bool Cluster::step(size_t i) {
     done = agents_[i]->step();
   } catch (const Fault& fault) {
     if (fault.placed) throw;
-    throw fault.at(agents_[i]->place);
+    throw fault.at(agents_[i]->place.kept());
   } catch (const machine::Unsupported& what) {
     if (what.placed) throw;
-    throw machine::Unsupported(agents_[i]->place, what.what());
+    throw machine::Unsupported(agents_[i]->place.kept(), what.what());
   }
   if (counted_ != nullptr) {
     counted_->work.bytes += agents_[i]->work.bytes - before.bytes;

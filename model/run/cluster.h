@@ -112,7 +112,7 @@ class Cluster {
   const LastWriters* writers() const { return writers_.get(); }
   // Of an operation that is no agent of its own: a number for it, and what became of it.
   uint64_t next_operation() { return ++operations_; }
-  void tell(machine::OperationStep::Kind kind, const machine::Place& place, int warp, uint64_t id,
+  void tell(machine::OperationStep::Kind kind, const machine::IssuePlace& place, int warp, uint64_t id,
             const std::string& state) const;
 
   // To be called when something that a split may wait for has changed.

@@ -219,10 +219,10 @@ const isa::Line& Cta::line(const Split& split) const {
   return f.lines[static_cast<size_t>(f.code[split.pc].line)];
 }
 
-machine::Place Cta::place(const Warp& warp, const Split& split, int lane) const {
+machine::IssuePlace Cta::issue_place(const Warp& warp, const Split& split, int lane) const {
   const isa::Line& at = line(split);
   const int active = split.mask != 0 ? __builtin_ctz(split.mask) : 0;
-  return {at.ptx, at.cuda, index, thread_index(warp, lane >= 0 ? lane : active), true};
+  return {at.ptx, &at.cuda, index, thread_index(warp, lane >= 0 ? lane : active)};
 }
 
 void Cta::wake_operations(int first, int count) {
@@ -232,8 +232,8 @@ void Cta::wake_operations(int first, int count) {
   cluster.wake();
 }
 
-void Cta::outlived(const machine::Place& operation, const std::string& what) const {
-  cluster.note(operation, what + " is under way when its CTA ends, which does not wait for it");
+void Cta::outlived(const machine::IssuePlace& operation, const std::string& what) const {
+  cluster.note(operation.kept(), what + " is under way when its CTA ends, which does not wait for it");
 }
 
 bool Cta::alive() const {

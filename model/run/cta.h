@@ -99,7 +99,7 @@ class Cta {
   bool alive() const;
   // Of an operation of this CTA's, issued there, that is done after its end: what it reaches is held until
   // then (an H200 does so), which is a note.
-  void outlived(const machine::Place& operation, const std::string& what) const;
+  void outlived(const machine::IssuePlace& operation, const std::string& what) const;
 
   std::shared_ptr<machine::Activation> activate(int function, machine::Warp& warp, uint32_t mask,
                                                 std::shared_ptr<machine::Activation> caller);
@@ -110,7 +110,10 @@ class Cta {
   std::array<uint32_t, 3> thread_index(const machine::Warp& warp, int lane) const;
   const isa::Op& op_at(const machine::Split& split) const;
   const isa::Line& line(const machine::Split& split) const;
-  machine::Place place(const machine::Warp& warp, const machine::Split& split, int lane) const;
+  machine::IssuePlace issue_place(const machine::Warp& warp, const machine::Split& split, int lane) const;
+  machine::Place place(const machine::Warp& warp, const machine::Split& split, int lane) const {
+    return issue_place(warp, split, lane).kept();
+  }
 
  private:
   void note_ended(uint32_t number) const;

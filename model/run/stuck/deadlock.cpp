@@ -224,7 +224,7 @@ void Cluster::report_deadlock(const std::string& beside) {
   for (const auto& agent : agents_) text += "\n  under way: " + agent->describe();
   text += beside;
   const machine::Place first =
-      waiters.empty() ? agents_.front()->place
+      waiters.empty() ? agents_.front()->place.kept()
                       : waiters[order[0]].cta->place(*waiters[order[0]].warp, *waiters[order[0]].split, -1);
   Fault fault(first, text);
   fault.waiters = std::move(all);

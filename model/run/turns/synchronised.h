@@ -33,7 +33,7 @@ inline void tell_emptied(const Cta& cta, uint64_t address, uint64_t size) {
 }
 // The operation of that number, issued at `place` by one thread or, where several have, by others of its
 // warp too: `lanes`, if it is known which.
-inline void tell_issued(const Cluster& cluster, const machine::Place& place, int warp, uint64_t number,
+inline void tell_issued(const Cluster& cluster, const machine::IssuePlace& place, int warp, uint64_t number,
                         machine::Ending ending, const machine::TensorOrder& tensor = {}, uint32_t lanes = 0) {
   if (!cluster.accesses_watched()) [[likely]]
     return;

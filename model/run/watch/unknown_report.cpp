@@ -93,7 +93,7 @@ void Context::report_missing(uint32_t row, int lane, const char* what) {
 }
 
 std::string under_way(Cluster& cluster, const machine::Agent& copy, uint64_t address) {
-  return "; the copy of " + machine::line_of(copy.place) + " is still to write there" +
+  return "; the copy of " + machine::line_of(copy.place.kept()) + " is still to write there" +
          (copy.ending == machine::Ending::copy_group
               ? ": the thread that issued it has to wait for it (cp.async.wait_group), and other threads "
                 "behind a barrier"

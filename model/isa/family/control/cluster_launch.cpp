@@ -117,7 +117,7 @@ Next try_cancel(const Op& op, run::Context& context, uint32_t mask) {
       cta->mbarriers.word(barrier + there);  // faults if there is none
     }
     auto request = std::make_unique<CancelRequest>(cluster, std::move(to));
-    request->place = context.cta.place(context.warp, context.split(), lane);
+    request->place = context.cta.issue_place(context.warp, context.split(), lane);
     cluster.start(std::move(request), context.warp);
   }
   return Next::advance;

@@ -80,16 +80,11 @@ void BulkCopy::each_row(size_t first, Visit visit) const {
       if (visit(s.row(i))) return;
 }
 
-void BulkCopy::complete_in(std::vector<std::shared_ptr<machine::AsyncGroup>> groups, run::Cta& cta,
-                           int warp) {
+void BulkCopy::complete_in(std::vector<machine::AsyncGroups::Member> groups, run::Cta& cta, int warp) {
   groups_ = std::move(groups);
   ending = machine::Ending::bulk_group;
   cta_ = &cta;
   warp_ = warp;
-  for (const auto& group : groups_) {
-    ++group->reading;
-    ++group->writing;
-  }
 }
 
 void BulkCopy::issued_by(uint32_t those) {
@@ -373,10 +368,10 @@ bool BulkCopy::step_to_global() {
   at_ = 0;
   if (reads) {
     const size_t now = some_wait() ? have_read_ + 1 : times_;
-    for (; have_read_ < now; ++have_read_) --groups_[have_read_]->reading;
+    for (; have_read_ < now; ++have_read_) groups_[have_read_].has_read();
   } else {
     moved_ += (have_read_ - done_ - 1) * total_;
-    for (; done_ < have_read_; ++done_) --groups_[done_]->writing;
+    for (; done_ < have_read_; ++done_) groups_[done_].is_done();
     read_ = 0;
   }
   cta_->wake_operations(warp_, 1);

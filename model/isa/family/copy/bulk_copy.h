@@ -72,7 +72,7 @@ class BulkCopy : public machine::Agent {
     ending = machine::Ending::mbarrier;
   }
   // To global memory: part of a group of each thread of that warp that issued it.
-  void complete_in(std::vector<std::shared_ptr<machine::AsyncGroup>> groups, run::Cta& cta, int warp);
+  void complete_in(std::vector<machine::AsyncGroups::Member> groups, run::Cta& cta, int warp);
   // Marks the shared destination as holding nothing.
   void poison();
 
@@ -112,7 +112,7 @@ class BulkCopy : public machine::Agent {
   std::vector<Segment> segments_;
   CopyOptions options_;
   std::vector<CopyTarget> targets_;
-  std::vector<std::shared_ptr<machine::AsyncGroup>> groups_;  // one for each time; none: to shared memory
+  std::vector<machine::AsyncGroups::Member> groups_;  // one for each time; none: to shared memory
   run::Cta* cta_ = nullptr;
   int warp_ = 0;
   size_t times_ = 1;             // once for each lane

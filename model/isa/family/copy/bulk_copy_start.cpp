@@ -279,7 +279,7 @@ void start_bulk(const Op& op, run::Context& context, uint32_t lanes) {
     context.note(lane, "threads of one warp start the same copy: a device carries it out for each of them");
   const Line& line = context.cta.line(context.split());
   auto copy = std::make_unique<BulkCopy>(cluster, line.text, std::move(segments), options);
-  copy->place = context.cta.place(context.warp, context.split(), lane);
+  copy->place = context.cta.issue_place(context.warp, context.split(), lane);
   copy->issued_by(lanes);
   if (t.to_shared) {
     const run::SharedPlace barrier = r.shared(t.barrier, 8, 8);
@@ -289,9 +289,9 @@ void start_bulk(const Op& op, run::Context& context, uint32_t lanes) {
     copy->complete_on(std::move(to));
     if (!t.reduce) copy->poison();
   } else {
-    std::vector<std::shared_ptr<machine::AsyncGroup>> groups;
+    std::vector<machine::AsyncGroups::Member> groups;
     for (uint32_t rest = lanes; rest != 0; rest &= rest - 1)
-      groups.push_back(context.warp.bulk_copies[static_cast<size_t>(__builtin_ctz(rest))].open());
+      groups.push_back(context.warp.bulk_copies[static_cast<size_t>(__builtin_ctz(rest))].join());
     copy->complete_in(std::move(groups), context.cta, context.warp.index);
   }
   cluster.start(std::move(copy), context.warp);

@@ -25,9 +25,9 @@ class SmallCopy : public machine::Agent {
     uint32_t size, read;  // beyond `read`: zeros
     run::SharedPlace to;
     std::array<std::byte, 16> bytes;
-    std::shared_ptr<machine::AsyncGroup> group;  // or a barrier
-    AsyncGroups* groups;                         // that the group is one of
-    uint64_t number;                             // of the copy in them
+    AsyncGroups::Member group;  // or a barrier
+    AsyncGroups* groups;        // that the group is one of
+    uint64_t number;            // of the copy in them
     run::SharedPlace barrier;
     std::optional<AtomicOperation> reduce;
     ElementType element;
@@ -41,12 +41,8 @@ class SmallCopy : public machine::Agent {
         cta_(cta),
         warp_(warp),
         order_(order) {
-    ending = parts_.front().group != nullptr ? machine::Ending::copy_group : machine::Ending::mbarrier;
+    ending = parts_.front().group ? machine::Ending::copy_group : machine::Ending::mbarrier;
     for (const Part& p : parts_) {
-      if (p.group != nullptr) {
-        ++p.group->reading;
-        ++p.group->writing;
-      }
       if (p.reduce) continue;
       low_ = std::min(low_, p.to.address);
       high_ = std::max(high_, p.to.address + p.size);
@@ -105,9 +101,9 @@ class SmallCopy : public machine::Agent {
     } else {
       port.write(shared, p.to.address, p.size, p.bytes.data(), defined.data());
     }
-    if (p.group != nullptr) {
-      --p.group->reading;
-      --p.group->writing;
+    if (p.group) {
+      p.group.has_read();
+      p.group.is_done();
       p.groups->finish(p.number);
     } else if (port.mbarriers(machine::AccessKind::update, p.barrier).complete(p.barrier.address, p.size)) {
       cluster_.wake_mbarrier(p.barrier.address);
@@ -162,7 +158,7 @@ class CopyArrival : public machine::Agent {
 void start_small(run::Context& context, std::vector<SmallCopy::Part> parts, const Order& order) {
   auto copy = std::make_unique<SmallCopy>(context.cta.cluster, context.cta.line(context.split()).text,
                                           std::move(parts), context.cta, context.warp.index, order);
-  copy->place = context.cta.place(context.warp, context.split(), -1);
+  copy->place = context.cta.issue_place(context.warp, context.split(), -1);
   context.cta.cluster.start(std::move(copy), context.warp);
 }
 
@@ -205,7 +201,7 @@ Next async_copy(const Op& op, run::Context& context, uint32_t mask) {
                   p.lane);
     if (p.read != 0) p.source = r.global(p.from, p.read, "cp.async");
     p.groups = &context.warp.copies[static_cast<size_t>(p.lane)];
-    p.group = p.groups->open();
+    p.group = p.groups->join();
     p.number = p.groups->issue();
   });
 }
@@ -270,7 +266,7 @@ Next copy_arrive(const Op& op, run::Context& context, uint32_t mask) {
     auto arrival =
         std::make_unique<CopyArrival>(context.cta.cluster, context.warp.copies[static_cast<size_t>(lane)],
                                       barrier, context.cta.rank, context.warp.index, use.order);
-    arrival->place = context.cta.place(context.warp, context.split(), lane);
+    arrival->place = context.cta.issue_place(context.warp, context.split(), lane);
     context.cta.cluster.start(std::move(arrival), context.warp);
   }
   return Next::advance;

@@ -30,7 +30,7 @@ Next store_zeros(const Op& op, run::Context& context, uint32_t mask) {
       throw Fault("st.bulk writes over an mbarrier, which is live", lane);
     if (const machine::Agent* copy = cluster.filling(to.address, size))
       throw Fault("a write to " + cluster.shared_name(to.address) + ", which the copy of " +
-                      machine::line_of(copy->place) + " is still to write",
+                      machine::line_of(copy->place.kept()) + " is still to write",
                   lane);
     if (size == 0) continue;
     const std::vector<std::byte> zeros(size);

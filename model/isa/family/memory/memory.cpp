@@ -230,7 +230,7 @@ void keep_off_copies(const MemoryUse& use, run::Context& context, const run::Lan
     if (!address) continue;
     if (const machine::Agent* copy = cluster.filling(*address, size))
       throw Fault("a write to " + cluster.shared_name(*address) + ", which the copy of " +
-                      machine::line_of(copy->place) + " is still to write",
+                      machine::line_of(copy->place.kept()) + " is still to write",
                   lane);
   }
 }

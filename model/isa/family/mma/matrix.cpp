@@ -155,7 +155,7 @@ Next store_matrix(const Op& op, run::Context& context, uint32_t mask) {
       const uint64_t address = places[static_cast<size_t>(row)].address;
       if (const machine::Agent* copy = cluster.filling(address, 16))
         throw Fault("a write to " + cluster.shared_name(address) + ", which the copy of " +
-                        machine::line_of(copy->place) + " is still to write",
+                        machine::line_of(copy->place.kept()) + " is still to write",
                     row);
     }
   const auto& use = op.as<MatrixUse>();

@@ -57,7 +57,7 @@ bool Warpgroup::issue(size_t warp, const Op& op, run::Context& context) {
                          context.split(), ~0u, number);
   const bool first = queue_.empty();
   if (number == done_ + queue_.size()) {
-    next.place = context.cta.place(context.warp, context.split(), -1);
+    next.place = context.cta.issue_place(context.warp, context.split(), -1);
     queue_.push_back(std::move(next));
   }
   WarpgroupMma& mine = queue_[number - done_];
@@ -144,7 +144,7 @@ void Warpgroup::run_front(const run::Port& port) {
     if (!sums_kept_) leave_sums(next);
   } catch (const Fault& fault) {
     if (fault.placed) throw;
-    throw Fault(next.place, fault.what());
+    throw Fault(next.place.kept(), fault.what());
   }
   queue_.pop_front();
   ++done_;
@@ -156,7 +156,8 @@ void Warpgroup::add_products(const WarpgroupMma& next, std::span<const uint32_t>
   const WarpgroupMmaUse& mma = mma_of(*next.op);
   const std::vector<uint32_t> before = mma.watch != nullptr ? sums_ : std::vector<uint32_t>();
   number::dot_tile(*mma.rule, {mma.a, a}, kWarps * kFragmentRows, b, sums_);
-  if (mma.watch != nullptr) mma.watch->look({*mma.rule, {mma.a, a}, b, before, sums_, 0, 0, next.place});
+  if (mma.watch != nullptr)
+    mma.watch->look({*mma.rule, {mma.a, a}, b, before, sums_, 0, 0, next.place.kept()});
 }
 
 // D as the MMA finds it: zeros, its registers, or what the MMA before has kept.

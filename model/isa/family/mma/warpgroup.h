@@ -42,7 +42,7 @@ struct WarpgroupMma {
   const Op* op = nullptr;
   uint64_t a = 0, b = 0;  // descriptors
   bool accumulate = false;
-  machine::Place place;           // of the first warp that issued it
+  machine::IssuePlace place;      // of the first warp that issued it
   int warps = 0;                  // that have issued it
   std::vector<uint32_t> a_codes;  // of all four warps, 16 rows each
   std::array<std::shared_ptr<machine::Activation>, 4> activations;

@@ -119,7 +119,8 @@ Next load_cells(const Op& op, run::Context& context, uint32_t mask) {
     bring(op.d, all_known);
   }
   if (context.checked) context.warp.tensor_loads.all.push_back(load);
-  unit.started(false, at, context.warp.index, context.cta.place(context.warp, context.split(), 0), load);
+  unit.started(false, at, context.warp.index, context.cta.issue_place(context.warp, context.split(), 0),
+               load);
   return Next::advance;
 }
 
@@ -149,7 +150,8 @@ Next store_cells(const Op& op, run::Context& context, uint32_t mask) {
       cells.written[to] = static_cast<uint8_t>(known[r] >> t & 1);
     });
   context.cta.cluster.change();
-  unit.started(true, at, context.warp.index, context.cta.place(context.warp, context.split(), 0), nullptr);
+  unit.started(true, at, context.warp.index, context.cta.issue_place(context.warp, context.split(), 0),
+               nullptr);
   return Next::advance;
 }
 

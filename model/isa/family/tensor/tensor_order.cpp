@@ -38,7 +38,7 @@ void commit_one(const Op& op, run::Context& context, int lane) {
   }
   const machine::MbarrierHistory::Arriver who{context.cta.rank, context.warp.index,
                                               context.cta.line(context.split()).ptx};
-  const machine::Place issued = context.cta.place(context.warp, context.split(), lane);
+  const machine::IssuePlace issued = context.cta.issue_place(context.warp, context.split(), lane);
   tensor_unit(context.cta).commit(context, lane, [places, who, issued](const run::Port& port) {
     for (const run::SharedPlace& p : places) {
       if (!p.cta->alive() && p.cta->index == issued.cta)

@@ -124,14 +124,15 @@ void TensorUnit::reach(const run::Port& port, machine::AccessKind kind, const Te
     if (!m.store && kind == machine::AccessKind::read) continue;
     if (!m.block.meets(block)) continue;
     if (m.load != nullptr && m.load->used()) {
-      cta_.cluster.note(m.place, std::string("the cells of this tcgen05.ld are another's, by ") + what +
-                                     ", when its registers have been used, but without tcgen05.wait::ld");
+      cta_.cluster.note(m.place.kept(),
+                        std::string("the cells of this tcgen05.ld are another's, by ") + what +
+                            ", when its registers have been used, but without tcgen05.wait::ld");
       continue;
     }
     // What its warp has loaded again is there: CUTLASS's stream-K kernels hand their columns to an MMA so.
     if (m.store && (warp >= 0 || m.read_back || read_back(m))) {
-      cta_.cluster.note(m.place, std::string("the cells of this tcgen05.st are another's, by ") + what +
-                                     ", without tcgen05.wait::st");
+      cta_.cluster.note(m.place.kept(), std::string("the cells of this tcgen05.st are another's, by ") +
+                                            what + ", without tcgen05.wait::st");
       continue;
     }
     throw Fault(std::string(what) + (kind == machine::AccessKind::read ? " reads" : " writes") +
@@ -143,13 +144,13 @@ void TensorUnit::reach(const run::Port& port, machine::AccessKind kind, const Te
   port.cells(kind, cta_, block.lane, block.lanes, block.column, block.columns, block.half(), block.gap);
 }
 
-void TensorUnit::note_missing_fence(const machine::Place& place, int warp, const std::string& what) {
+void TensorUnit::note_missing_fence(const machine::IssuePlace& place, int warp, const std::string& what) {
   if (unfenced_.erase(warp) != 0)
-    cta_.cluster.note(place,
+    cta_.cluster.note(place.kept(),
                       what + " after a wait for a tcgen05.commit, and no tcgen05.fence::after_thread_sync");
 }
 
-void TensorUnit::started(bool store, const TensorBlock& block, int warp, const machine::Place& place,
+void TensorUnit::started(bool store, const TensorBlock& block, int warp, const machine::IssuePlace& place,
                          std::shared_ptr<const machine::TensorLoad> load) {
   note_missing_fence(place, warp, store ? "tcgen05.st" : "tcgen05.ld");
   moves_.push_back({store, block, warp, place, cta_.cluster.next_operation(), std::move(load)});
@@ -183,9 +184,9 @@ void TensorUnit::waited(bool store, int warp) {
 void TensorUnit::freed(uint32_t column, uint32_t columns) {
   for (const Move& m : moves_)
     if (m.block.meets({0, machine::kTensorLanes, column, columns}))
-      cta_.cluster.note(m.place, std::string(m.store ? "tcgen05.st" : "tcgen05.ld") +
-                                     " is under way when its columns are freed: tcgen05.wait::" +
-                                     (m.store ? "st" : "ld") + " is missing");
+      cta_.cluster.note(m.place.kept(), std::string(m.store ? "tcgen05.st" : "tcgen05.ld") +
+                                            " is under way when its columns are freed: tcgen05.wait::" +
+                                            (m.store ? "st" : "ld") + " is missing");
 }
 
 void TensorUnit::tell(Kind kind, const Move& move) const {
@@ -212,7 +213,7 @@ void TensorUnit::issue(run::Context& context, int lane, std::string what, const 
   if (fresh) pipe.random.seed(context.cta.grid.options.schedule.seed + at->first);
   const bool idle = pipe.operations.empty();
   run::Cluster& cluster = context.cta.cluster;
-  const machine::Place place = context.cta.place(context.warp, context.split(), lane);
+  const machine::IssuePlace place = context.cta.issue_place(context.warp, context.split(), lane);
   note_missing_fence(place, at->first, what);
   issuers_.insert({at->first, lane});
   pipe.operations.push_back({std::move(what), order, place, lane, issued_++, cluster.next_operation(),
@@ -234,7 +235,7 @@ void TensorUnit::commit(run::Context& context, int lane, std::function<void(cons
     context.note(lane, "tcgen05.commit by a thread that has issued nothing");
   auto agent =
       std::make_unique<CommitAgent>(pipes_[context.warp.index], cta_, lane, issued_++, std::move(run));
-  agent->place = context.cta.place(context.warp, context.split(), lane);
+  agent->place = context.cta.issue_place(context.warp, context.split(), lane);
   context.cta.cluster.start(std::move(agent), context.warp);
 }
 

@@ -56,7 +56,7 @@ using machine::TensorOrder;
 struct TensorOperation {
   std::string what;  // "tcgen05.mma"
   TensorOrder order;
-  machine::Place place;
+  machine::IssuePlace place;
   int lane;
   uint64_t number;  // in the order of issue
   uint64_t id;      // unique in the cluster
@@ -91,7 +91,7 @@ class TensorUnit {
 
   // A warp's tcgen05.ld or .st is under way until that warp waits.
   // `load`: who has read its registers, or nullptr, of a store.
-  void started(bool store, const TensorBlock& block, int warp, const machine::Place& place,
+  void started(bool store, const TensorBlock& block, int warp, const machine::IssuePlace& place,
                std::shared_ptr<const machine::TensorLoad> load);
   void waited(bool store, int warp);
   // Columns are freed, and other CTAs may have them: a load or store there that is still under way is a note.
@@ -134,7 +134,7 @@ class TensorUnit {
     bool store;
     TensorBlock block;
     int warp;
-    machine::Place place;
+    machine::IssuePlace place;
     uint64_t id;  // unique in the cluster
     std::shared_ptr<const machine::TensorLoad> load;
     bool read_back =
@@ -143,7 +143,7 @@ class TensorUnit {
   void tell(machine::OperationStep::Kind kind, const Move& move) const;
   bool read_back(const Move& store) const;
   static bool loads_behind(const Move& load, const Move& store);
-  void note_missing_fence(const machine::Place& place, int warp, const std::string& what);
+  void note_missing_fence(const machine::IssuePlace& place, int warp, const std::string& what);
   run::Cta& cta_;
   std::vector<Move> moves_;
   std::map<int, Pipe> pipes_;  // by warp
