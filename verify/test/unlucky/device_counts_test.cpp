@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
+#include "model/machine/memory/memory.h"
 #include "verify/bugs/catalogue/legal_ends.h"
+#include "verify/launch/start.h"
 
 namespace bitwell::bugs {
 namespace {
@@ -135,6 +138,25 @@ TEST(LegalEnds, InputsHoldDistinctWordsAndAddressesDoNotCount) {
   std::vector<std::byte> first = all;
   std::fill(first.begin() + 8, first.end(), std::byte{0});
   EXPECT_EQ(copied.compared, (std::vector{all, all, first}));
+}
+
+// Where shared and local memory stand is our own choice: a kernel that leaves such an address is wrong on any
+// GPU.
+TEST(LegalEnds, OfTheCatalogueHoldNoAddressOfAWindow) {
+  for (const Exhibit& x : read_catalogue(BITWELL_CATALOGUE)) {
+    const launch::Launch launch = with_distinct_inputs(x);
+    const launch::Ran ran = launch::Start(launch).run({}, true);
+    for (size_t b = 0; b < launch.buffers.size(); ++b) {
+      const std::vector<std::byte> left = ran.buffer(launch, b);
+      for (size_t at = 0; at + 8 <= left.size(); at += 8) {
+        uint64_t word = 0;
+        std::memcpy(&word, &left[at], sizeof word);
+        EXPECT_FALSE(word >= machine::kSharedWindow && word < machine::kModuleGlobals &&
+                     word % (uint64_t{1} << 40) < machine::kWindowSize)
+            << x.name << ", buffer " << b << ", byte " << at;
+      }
+    }
+  }
 }
 
 }  // namespace
