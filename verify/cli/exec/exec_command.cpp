@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <system_error>
 
 #include "model/machine/failure.h"
 #include "verify/cli/command.h"
@@ -187,10 +188,10 @@ int run_program(const ExecOptions& options, const Files& files) {
 }
 
 void say(const ExecOptions& options, const std::string& text) {
-  if (options.asked.log.empty())
-    std::fputs(text.c_str(), stderr);
-  else
-    write_text(options.asked.log, text, "--log-file", std::ios::app);
+  if (!options.asked.log.empty()) return write_text(options.asked.log, text, "--log-file", std::ios::app);
+  // A file that both go to has them in the order in which they came.
+  if (std::fflush(stdout) != 0) throw std::system_error(errno, std::generic_category());
+  std::fputs(text.c_str(), stderr);
 }
 
 void say_end(const ExecOptions& options, const ProgramRun& run) {

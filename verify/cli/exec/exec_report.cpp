@@ -82,7 +82,7 @@ std::string table_of(const ProgramRun& run, bool verbose) {
     rows.push_back({std::to_string(l.value("launch", 0)), short_name(l.value("kernel", ""), verbose),
                     shape(l, "grid"), shape(l, "block"),
                     counted ? grouped(l["lane_instructions"].get<uint64_t>()) : "",
-                    counted ? fmt::format("{:.2f}", l["seconds"].get<double>()) : "",
+                    counted ? fmt::format("{:.2f}", 1000 * l["seconds"].get<double>()) : "",
                     l.value("verdict", "") + (l.value("judged", true) ? "" : ", not judged")});
   }
   std::string out = table({{"launch", true},
@@ -90,7 +90,7 @@ std::string table_of(const ProgramRun& run, bool verbose) {
                            {"grid"},
                            {"block"},
                            {"lane instructions", true},
-                           {"s", true},
+                           {"ms", true},
                            {"verdict"}},
                           rows);
   for (const std::string& m : run.missing) out += "not supported: " + m + "\n";
