@@ -23,6 +23,8 @@ namespace bitwell::isa {
   void add_half_convert(Catalog&);   \
   void add_narrow_convert(Catalog&); \
   void add_convert(Catalog&);        \
+  void add_float_convert(Catalog&);  \
+  void add_directed(Catalog&);       \
   void add_pack(Catalog&);           \
   AddressScans make_address_scans(); \
   RowMoves make_row_moves();         \
@@ -47,6 +49,8 @@ namespace {
     level::add_half_convert(c);   \
     level::add_narrow_convert(c); \
     level::add_convert(c);        \
+    level::add_float_convert(c);  \
+    level::add_directed(c);       \
     level::add_pack(c);           \
     return c;                     \
   }()

@@ -1,5 +1,6 @@
-// Conversions between integers, and those between integers and fp32 that the host does in one instruction
-// (PTX ISA 9.0, 9.7.9.21 cvt). All others go through model/number.
+// Conversions between integers, and those between integers and floating point that every instruction set of
+// the host does in one instruction (PTX ISA 9.0, 9.7.9.21 cvt). lanes_float_convert.cpp has more; all others
+// go through model/number.
 #include <type_traits>
 
 #include "model/isa/lanes/lanes.h"

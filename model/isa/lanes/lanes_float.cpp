@@ -1,31 +1,11 @@
-// fp32 and fp64 arithmetic, round to nearest even, by the host's own (PTX ISA 9.0, 9.7.3). The other
-// roundings go through model/number.
+// fp32 and fp64 arithmetic, round to nearest even, by the host's own (PTX ISA 9.0, 9.7.3). fp32's other
+// roundings are lanes_directed.cpp's; fp64's go through model/number.
 #include <type_traits>
 
-#include "model/isa/lanes/lanes.h"
+#include "model/isa/lanes/lanes_f32.h"
 
 namespace bitwell::isa::BITWELL_LEVEL {
 namespace {
-
-uint32_t bits(float v) { return std::bit_cast<uint32_t>(v); }
-uint64_t bits(double v) { return std::bit_cast<uint64_t>(v); }
-
-struct Plain {
-  static float in(float v) { return v; }
-  static float out(float v) { return v != v ? std::bit_cast<float>(0x7FFFFFFFu) : v; }
-};
-struct Ftz {
-  static float in(float v) {
-    const uint32_t b = bits(v);
-    return std::bit_cast<float>((b & 0x7F800000u) == 0 ? b & 0x80000000u : b);
-  }
-  static float out(float v) { return in(Plain::out(v)); }
-};
-template <class Base>
-struct Sat {
-  static float in(float v) { return Base::in(v); }
-  static float out(float v) { return Base::in(v > 0.0f ? (v < 1.0f ? v : 1.0f) : 0.0f); }
-};
 
 // A product or fma that rounds up to the least normal was tiny before, and .ftz flushes it. Rare: such lanes
 // are done again by model/number.
