@@ -121,6 +121,17 @@ void claim_lanes(AccessKind kind, const Region& at, const isa::AddressScan& scan
   });
 }
 
+// One lane's bytes of its own memory.
+void find_local(Context& context, uint64_t address, size_t size, AccessKind kind, int lane, LaneBytes& out) {
+  const auto at = static_cast<size_t>(lane);
+  std::vector<std::byte>& local = context.warp.local[at];
+  if (address > local.size() || size > local.size() - address)
+    out_of_bounds(context, isa::Space::local, address, size, kind, lane);
+  out.bytes[at] = local.data() + address;
+  out.defined[at] = context.warp.local_defined[at].data() + address;
+  out.tracked = true;
+}
+
 // One lane's bytes; `address` is in the space's own numbering.
 void find_one(Context& context, isa::Space space, uint64_t address, size_t size, AccessKind kind, int lane,
               machine::Claims* claims, LaneBytes& out) {
@@ -132,15 +143,7 @@ void find_one(Context& context, isa::Space space, uint64_t address, size_t size,
     case isa::Space::cluster: region = cluster_memory(context, address, lane); break;
     case isa::Space::param: region = &context.cta.grid.parameters; break;
     case isa::Space::constant: region = &context.cta.grid.constants; break;
-    case isa::Space::local: {
-      auto& local = context.warp.local[at];
-      if (address > local.size() || size > local.size() - address)
-        out_of_bounds(context, space, address, size, kind, lane);
-      out.bytes[at] = local.data() + address;
-      out.defined[at] = context.warp.local_defined[at].data() + address;
-      out.tracked = true;
-      return;
-    }
+    case isa::Space::local: return find_local(context, address, size, kind, lane, out);
     case isa::Space::generic:
     case isa::Space::tensor: break;
   }
@@ -348,6 +351,11 @@ void resolve(const isa::AddressUse& use, uint32_t row, Context& context, uint32_
       for (int i = 0; i < lanes; ++i) out.defined[i] = reinterpret_cast<uint8_t*>(defined + address[i]);
     if (claims != nullptr && real == isa::Space::global) [[unlikely]]
       claim_lanes(kind, *region, scan, address, mask, size, *claims);
+  } else if (space == isa::Space::local) {
+    for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
+      const int lane = __builtin_ctz(lanes);
+      find_local(context, address[lane], size, kind, lane, out);
+    }
   } else {
     for (int i = 0; i < kLanes; ++i) {
       if ((mask >> i & 1) == 0) continue;

@@ -209,6 +209,42 @@ TEST(Lanes, ShufflesTakeTheLaneThatTheManualSays) {
       }
 }
 
+// Several groups execute one instruction, each with a member mask of its own: those of the same %r0 % groups.
+TEST(Lanes, GroupsOfOneInstructionDoNotSeeEachOther) {
+  for (const uint32_t groups : {1u, 2u, 3u, 7u, 31u, 32u})
+    for (const bool few : {false, true}) {  // all lanes, or those behind the fifth
+      const uint32_t first = few ? 5 : 0;
+      const std::string own = "rem.u32 %r1, %r0, " + std::to_string(groups) + ";\nsetp.ge.u32 %p3, %r0, " +
+                              std::to_string(first) + ";\nvote.sync.ballot.b32 %r3, %p3, -1;\n" +
+                              "@%p3 match.any.sync.b32 %r2, %r1, %r3;\n";
+      const auto members = [=](uint32_t n) {
+        uint32_t out = 0;
+        for (uint32_t i = first; i < 32; ++i)
+          if (i % groups == n % groups) out |= 1u << i;
+        return out;
+      };
+      const auto of_group = [=](const std::function<uint32_t(uint32_t)>& wanted) {
+        return [=](uint32_t n) { return n < first ? kUntouched : wanted(n); };
+      };
+      // From the highest lane of the group.
+      expect_lanes(own +
+                       "bfind.u32 %r4, %r2;\nmul.lo.u32 %r5, %r0, 3;\n@%p3 shfl.sync.idx.b32 %r9|%p2, %r5, "
+                       "%r4, 31, %r2;",
+                   of_group([&](uint32_t n) {
+                     return 3 * (31u - static_cast<uint32_t>(std::countl_zero(members(n))));
+                   }));
+      expect_lanes(own + "@%p3 vote.sync.ballot.b32 %r9, %p1, %r2;",
+                   of_group([&](uint32_t n) { return members(n) & kOdd; }));
+      expect_lanes(own + "@%p3 redux.sync.add.u32 %r9, %r0, %r2;", of_group([&](uint32_t n) {
+                     uint32_t sum = 0;
+                     for (uint32_t i = 0; i < 32; ++i) sum += (members(n) >> i & 1) * i;
+                     return sum;
+                   }));
+      expect_lanes(own + "@%p3 match.any.sync.b32 %r9, %r17, %r2;",
+                   of_group([&](uint32_t n) { return members(n) & (n % 2 != 0 ? kOdd : ~kOdd); }));
+    }
+}
+
 TEST(Lanes, BarriersReduceOverAllWarps) {
   const std::string few = "setp.lt.u32 %p2, %r0, 40;\n";
   expect_lanes(

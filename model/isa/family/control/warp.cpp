@@ -18,38 +18,52 @@ using machine::kLanes;
 
 namespace {
 
+bool all_name_all(const uint32_t* row, uint32_t mask) {  // as most often
+  uint32_t all = mask;
+  for (int i = 0; i < kLanes; ++i) all &= row[i];
+  return all == ~0u;
+}
+
 // The lanes of `mask` whose member mask is the lowest lane's.
 struct Group {
   uint32_t lanes;
   uint32_t members;
 };
-Group first_group(const Op& op, run::Context& context, uint32_t mask) {
-  context.require_defined(op.e, mask, "a member mask");
-  const auto* row = context.row<uint32_t>(op.e);
-  uint32_t all = mask;
-  for (int i = 0; i < kLanes; ++i) all &= row[i];
-  if (all == ~0u) return {~0u, ~0u};  // most often everybody names everybody
+Group first_group(const uint32_t* row, uint32_t mask) {
+  if (all_name_all(row, mask)) return {~0u, ~0u};
   Group out{0, row[__builtin_ctz(mask)]};
-  for (int i = 0; i < kLanes; ++i) {
-    if ((mask >> i & 1) == 0) continue;
-    if ((row[i] >> i & 1) == 0) throw Fault("the member mask does not name the thread that executes it", i);
-    if (row[i] == out.members) out.lanes |= 1u << i;
-  }
+  for (uint32_t lanes = mask & out.members; lanes != 0; lanes &= lanes - 1)
+    if (row[__builtin_ctz(lanes)] == out.members) out.lanes |= lanes & -lanes;
   return out;
 }
 
-// Performs a collective for every group of lanes with one member mask whose members are all here. The others
-// stay and wait. Threads that have exited are not waited for.
-using Collective = void (*)(const Op& op, run::Context& context, uint32_t group);
-Next by_members(const Op& op, run::Context& context, uint32_t mask, Collective perform) {
+// The member masks, each of which names the thread that has it.
+const uint32_t* members_of(const Op& op, run::Context& context, uint32_t mask) {
+  context.require_defined(op.e, mask, "a member mask");
+  const auto* row = context.row<uint32_t>(op.e);
+  uint32_t named[kLanes], unnamed = 0;
+  for (uint32_t i = 0; i < kLanes; ++i) named[i] = row[i] & uint32_t{1} << i;
+  for (uint32_t i = 0; i < kLanes; ++i) unnamed |= named[i] ^ uint32_t { 1 } << i;
+  if ((unnamed & mask) != 0)
+    throw Fault("the member mask does not name the thread that executes it", __builtin_ctz(unnamed & mask));
+  return row;
+}
+
+// Performs a collective for every group of lanes with one member mask whose members are all here, for each by
+// itself or for all at once. The others stay and wait. Threads that have exited are not waited for.
+using Collective = void (*)(const Op& op, run::Context& context, uint32_t lanes);
+Next by_members(const Op& op, run::Context& context, uint32_t mask, Collective perform,
+                bool at_once = false) {
+  const uint32_t* const row = members_of(op, context, mask);
   uint32_t through = 0;
   for (uint32_t rest = mask; rest != 0;) {
-    const Group group = first_group(op, context, rest);
+    const Group group = first_group(row, rest);
     rest &= ~group.lanes;
     if ((group.members & context.warp.live() & ~group.lanes) != 0) continue;
-    perform(op, context, group.lanes);
+    if (!at_once) perform(op, context, group.lanes);
     through |= group.lanes;
   }
+  if (at_once && through != 0) perform(op, context, through);
   if (through == mask) return Next::advance;
   if (through == 0) {
     context.split().wait = &run::kMeets;
@@ -81,7 +95,7 @@ void note_ended(const Op& op, run::Context& context, uint32_t mask) {
 }  // namespace
 
 Next warp_barrier(const Op& op, run::Context& context, uint32_t mask) {
-  const Group group = first_group(op, context, mask);
+  const Group group = first_group(members_of(op, context, mask), mask);
   if (group.lanes == mask && (group.members & context.warp.live() & ~mask) == 0) {
     run::tell_synchronised(machine::Synchronisation::Kind::warp_met, context.cta, context.warp,
                            context.split(), mask, 0);
@@ -129,7 +143,8 @@ static uint32_t shuffle_sources(const uint32_t* b, const uint32_t* c, int* sourc
   return out;
 }
 
-// shfl.sync: c holds the clamp value (bits 4..0) and the segment mask (bits 12..8).
+// shfl.sync of all groups of lanes that are here: c holds the clamp value (bits 4..0) and the segment mask
+// (bits 12..8).
 static void perform_shuffle(const Op& op, run::Context& context, uint32_t mask) {
   context.require_defined(op.b, mask, "a shuffle's lane");
   context.require_defined(op.c, mask, "a shuffle's clamp");
@@ -149,14 +164,20 @@ static void perform_shuffle(const Op& op, run::Context& context, uint32_t mask) 
   }
   for (int lane = 0; lane < kLanes; ++lane) result[lane] = a[source[lane]];
   // A source lane that does not take part gives an undefined value.
+  const auto* members = context.row<uint32_t>(op.e);
   const uint32_t there = a_known & mask;
-  uint32_t known = there == ~0u ? ~0u : 0;
-  for (int lane = 0; lane < kLanes && there != ~0u; ++lane) known |= (there >> source[lane] & 1) << lane;
+  uint32_t known = ~0u;
+  if (!all_name_all(members, there)) {
+    uint32_t bit[kLanes];
+    for (int lane = 0; lane < kLanes; ++lane) bit[lane] = (there & members[lane]) >> source[lane] & 1;
+    known = 0;
+    for (int lane = 0; lane < kLanes; ++lane) known |= bit[lane] << lane;
+  }
   // What the source lanes lack, before a destination that is the source changes it.
   run::LaneBits unknown[kLanes];
   for (uint32_t lanes = context.checked ? mask & ~known : 0; lanes != 0; lanes &= lanes - 1) {
     const auto lane = static_cast<size_t>(__builtin_ctz(lanes));
-    const bool takes_part = (mask >> source[lane] & 1) != 0;
+    const bool takes_part = ((mask & members[lane]) >> source[lane] & 1) != 0;
     unknown[lane] =
         takes_part ? run::unknown_of(context, op.a, source[lane], 4) : run::LaneBits{~uint32_t{0}, 0};
   }
@@ -174,7 +195,7 @@ static void perform_shuffle(const Op& op, run::Context& context, uint32_t mask) 
   set_predicate(context, op.d2, in_range, mask, mask);
 }
 Next shuffle(const Op& op, run::Context& context, uint32_t mask) {
-  return by_members(op, context, mask, perform_shuffle);
+  return by_members(op, context, mask, perform_shuffle, true);
 }
 
 static void perform_vote(const Op& op, run::Context& context, uint32_t mask) {
@@ -204,16 +225,18 @@ static void perform_match_lanes(const Op& op, run::Context& context, uint32_t ma
   uint64_t value[kLanes];
   for (int i = 0; i < kLanes; ++i)
     value[i] = op.as<MatchUse>().size == 8 ? context.row<uint64_t>(op.a)[i] : context.row<uint32_t>(op.a)[i];
-  uint32_t same[kLanes] = {};
-  for (int i = 0; i < kLanes; ++i)
-    for (int j = 0; j < kLanes; ++j)
-      if ((mask >> i & 1) != 0 && (mask >> j & 1) != 0 && value[i] == value[j]) same[i] |= 1u << j;
   auto* d = context.row<uint32_t>(op.d);
   bool all = true;
-  for (int i = 0; i < kLanes; ++i)
-    if ((mask >> i & 1) != 0) all = all && same[i] == mask;
-  for (int i = 0; i < kLanes; ++i)
-    if ((mask >> i & 1) != 0) d[i] = !op.as<MatchUse>().all ? same[i] : all ? mask : 0;
+  for (uint32_t rest = mask; rest != 0;) {
+    const uint64_t first = value[__builtin_ctz(rest)];
+    uint32_t same = 0;
+    for (uint32_t i = 0; i < kLanes; ++i) same |= static_cast<uint32_t>(value[i] == first) << i;
+    same &= mask;
+    all = all && same == mask;
+    const uint32_t names = !op.as<MatchUse>().all || all ? same : 0;
+    for (uint32_t lanes = same; lanes != 0; lanes &= lanes - 1) d[__builtin_ctz(lanes)] = names;
+    rest &= ~same;
+  }
   context.set_defined(op.d, mask);
   set_predicate(context, op.d2, all ? ~0u : 0u, mask, mask);
   run::tell_synchronised(machine::Synchronisation::Kind::warp_met, context.cta, context.warp, context.split(),

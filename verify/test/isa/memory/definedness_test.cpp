@@ -169,6 +169,12 @@ TEST(Definedness, AShuffleFromALaneThatIsNotThereIsNamedWhereItsValueMatters) {
       "st.global.b32 [%q0], %r1;\nE:");
   EXPECT_NE(text.find("PTX line 11 took it from lane 16, which does not take part"), std::string::npos)
       << text;
+  // Nor does a lane of another group that executes the same instruction.
+  const std::string other = outcome_of_defined(
+      "setp.lt.u32 %p0, %r0, 16;\nselp.b32 %r2, 0xFFFF, 0xFFFF0000, %p0;\n"
+      "shfl.sync.idx.b32 %r1, %r0, 0, 31, %r2;\nst.global.b32 [%q0], %r1;");
+  EXPECT_NE(other.find("PTX line 10 took it from lane 0, which does not take part"), std::string::npos)
+      << other;
 }
 
 // One instruction and what it makes of operands that lack bits.
