@@ -46,7 +46,7 @@ bool custom_operands(const std::string& opcode, const std::vector<std::string>& 
   if (opcode == "setp" || opcode == "set") {
     p.operands = {m.back(), m.back()};
     if (has(m, ".and") || has(m, ".or") || has(m, ".xor")) p.operands.emplace_back(".pred");
-    if (opcode == "setp" && m.back().ends_with("f16"))
+    if (opcode == "setp" && (m.back() == ".f16" || m.back() == ".bf16"))
       p.results = {".pred"};
     else if (opcode == "setp")
       p.results = {".pred", ".pred"};
@@ -182,7 +182,7 @@ struct Operand {
 std::vector<Probe> probes(const std::string& target, const std::string& of_opcode) {
   std::vector<Probe> out;
   for (const auto family : {isa::integer_forms(), isa::logic_forms(), isa::float_forms(), isa::half_forms(),
-                            isa::bfloat_forms(), isa::convert_forms()})
+                            isa::compare_forms(), isa::bfloat_forms(), isa::convert_forms()})
     for (const Form& form : family) {
       const std::string opcode(isa::opcode_of(form));
       if (!of_opcode.empty() && opcode != of_opcode) continue;

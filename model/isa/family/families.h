@@ -11,6 +11,7 @@ std::span<const Form> integer_forms();
 std::span<const Form> logic_forms();
 std::span<const Form> float_forms();
 std::span<const Form> half_forms();
+std::span<const Form> compare_forms();
 std::span<const Form> convert_forms();
 std::span<const Form> move_forms();
 std::span<const Form> memory_forms();

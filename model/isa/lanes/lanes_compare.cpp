@@ -195,6 +195,10 @@ void add_compare(Catalog& c) {
   floating<uint16_t>(
       c, "f16", [](uint16_t v) { return half_value(v); }, float{});
   floating<uint16_t>(
+      c, "ftz.f16",
+      [](uint16_t v) { return half_value((v & 0x7C00) == 0 ? static_cast<uint16_t>(v & 0x8000) : v); },
+      float{});
+  floating<uint16_t>(
       c, "bf16", [](uint16_t v) { return bf16_value(v); }, float{});
   c["selp.16"] = selp<uint16_t>;
   c["selp.32"] = selp<uint32_t>;

@@ -1,5 +1,5 @@
-// Floating-point forms: fp32, fp64, comparison, selection, tests of a number's class (PTX
-// ISA 9.0, 9.7.3, 9.7.6).
+// Floating-point forms: fp32, fp64, fp16, selection, tests of a number's class (PTX
+// ISA 9.0, 9.7.3, 9.7.4, 9.7.6).
 #include <array>
 
 #include "model/isa/family/emit.h"
@@ -11,64 +11,6 @@
 
 namespace bitwell::isa {
 namespace {
-
-// How `set`, `setp` and `selp` pass their predicate: see lanes_compare.cpp.
-uint64_t join_bits(const ptx::Instruction& i, bool negated) {
-  uint64_t bits = negated ? 4 : 0;
-  if (ptx::has(i, ".and")) bits |= 1;
-  if (ptx::has(i, ".or")) bits |= 2;
-  if (ptx::has(i, ".xor")) bits |= 3;
-  return bits;
-}
-
-std::string comparison_name(const ptx::Instruction& i, std::string_view opcode, const std::string& type) {
-  std::string name = std::string(opcode) + i.modifiers[0];
-  if (ptx::has(i, ".ftz")) name += ".ftz";
-  return name + type;
-}
-
-// setp{.cmp}[.bool][.ftz].type p[|q], a, b[, [!]c]
-void setp(Builder& b, const Match&) {
-  const ptx::Instruction& i = b.instruction();
-  const std::string type = i.modifiers.back();
-  const bool joined = ptx::has(i, ".and") || ptx::has(i, ".or") || ptx::has(i, ".xor");
-  if (b.operand_count() != (joined ? 4u : 3u))
-    throw Invalid("'setp' takes " + std::string(joined ? "4" : "3") + " operands");
-  Op op = lane_op(comparison_name(i, "setp", type));
-  bool negated = false;
-  const ptx::Operand& first = b.operand(0);
-  if (first.kind == ptx::OperandKind::pair) {
-    if (type == ".f16" || type == ".bf16") throw Invalid("'setp" + type + "' has one destination");
-    op.d = b.predicate(first.elements[0], true, negated).row;
-    op.d2 = b.predicate(first.elements[1], true, negated).row;
-  } else {
-    op.d = b.predicate(first, true, negated).row;
-    op.d2 = b.new_predicate();
-  }
-  op.a = b.source(b.operand(1), b.type(type)).row;
-  op.b = b.source(b.operand(2), b.type(type)).row;
-  if (joined) op.c = b.predicate(b.operand(3), false, negated).row;
-  op.imm = join_bits(i, negated);
-  b.emit(op);
-}
-
-// set{.cmp}[.bool][.ftz].dtype.stype d, a, b[, [!]c]
-void set(Builder& b, const Match&) {
-  const ptx::Instruction& i = b.instruction();
-  const std::string type = i.modifiers.back();
-  const std::string result = i.modifiers[i.modifiers.size() - 2];
-  const bool joined = ptx::has(i, ".and") || ptx::has(i, ".or") || ptx::has(i, ".xor");
-  if (b.operand_count() != (joined ? 4u : 3u))
-    throw Invalid("'set' takes " + std::string(joined ? "4" : "3") + " operands");
-  Op op = lane_op(comparison_name(i, "set", type));
-  op.d = b.destination(b.operand(0), b.type(result)).row;
-  op.a = b.source(b.operand(1), b.type(type)).row;
-  op.b = b.source(b.operand(2), b.type(type)).row;
-  bool negated = false;
-  if (joined) op.c = b.predicate(b.operand(3), false, negated).row;
-  op.imm = join_bits(i, negated) | (result == ".f32" ? 8 : 0);
-  b.emit(op);
-}
 
 // testp: Has says of the number's bits without its sign whether it has the property. Zeros count as normal.
 template <class T, class Has>
@@ -252,20 +194,6 @@ constexpr Form kFloat[] = {
     {"copysign.f32", "d:f32 s:f32 s:f32", emit_lanes},
     {"copysign.f64", "d:f64 s:f64 s:f64", emit_lanes},
     {"testp{.finite,.infinite,.number,.notanumber,.normal,.subnormal}{.f32,.f64}", "q s:$2", testp},
-    {"setp{.eq,.ne}[.and,.or,.xor]{.b16,.b32,.b64,.u16,.u32,.u64,.s16,.s32,.s64}", "*", setp},
-    {"setp{.lt,.le,.gt,.ge}[.and,.or,.xor]{.u16,.u32,.u64,.s16,.s32,.s64}", "*", setp},
-    {"setp{.lo,.ls,.hi,.hs}[.and,.or,.xor]{.u16,.u32,.u64}", "*", setp},
-    {"setp{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}[.and,.or,.xor][.ftz].f32", "*",
-     setp},
-    {"setp{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}[.and,.or,.xor].f64", "*", setp},
-    {"set{.eq,.ne}[.and,.or,.xor]{.u32,.s32,.f32}{.b16,.b32,.b64,.u16,.u32,.u64,.s16,.s32,.s64}", "*", set},
-    {"set{.lt,.le,.gt,.ge}[.and,.or,.xor]{.u32,.s32,.f32}{.u16,.u32,.u64,.s16,.s32,.s64}", "*", set},
-    {"set{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}[.and,.or,.xor][.ftz]{.u32,.s32,."
-     "f32}.f32",
-     "*", set},
-    {"set{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}[.and,.or,.xor]{.u32,.s32,.f32}."
-     "f64",
-     "*", set},
     {"selp{.b16,.b32,.b64,.u16,.u32,.u64,.s16,.s32,.s64,.f32,.f64}", "d:$1 s:$1 s:$1 p", selp},
     {"slct[.ftz]{.b16,.b32,.b64,.u16,.u32,.u64,.s16,.s32,.s64,.f32,.f64}{.f32}", "d:$2 s:$2 s:$2 s:$3", slct},
     {"slct{.b16,.b32,.b64,.u16,.u32,.u64,.s16,.s32,.s64,.f32,.f64}{.s32}", "d:$1 s:$1 s:$1 s:$2", slct},
@@ -291,10 +219,6 @@ constexpr Form kHalf[] = {
     {"min[.ftz][.NaN].xorsign.abs{.f16,.f16x2}", "d:$3 s:$3 s:$3", emit_lanes, 72, 86},
     {"max[.ftz][.NaN]{.f16,.f16x2}", "d:$3 s:$3 s:$3", emit_lanes, 70, 80},
     {"max[.ftz][.NaN].xorsign.abs{.f16,.f16x2}", "d:$3 s:$3 s:$3", emit_lanes, 72, 86},
-    {"setp{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}[.and,.or,.xor].f16", "*", setp,
-     42},
-    {"setp{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}[.and,.or,.xor].bf16", "*", setp,
-     78, 90},
 };
 
 }  // namespace

@@ -177,6 +177,7 @@ class Tried {
         if (f.lines[i].ptx == kernel.line) of_ = &f.uses, at_ = i;
     uniform_ = isa::opcode_of(*s.form) == "wmma";
     same_ids_ = isa::opcode_of(*s.form) == "mma";
+    compares_ = isa::opcode_of(*s.form).starts_with("set");
   }
   isa::Uses uses() const { return of_->at(at_); }
   std::string text() const { return test::words(*of_, at_); }
@@ -220,6 +221,8 @@ class Tried {
         words_of[1] = 0;
       else if (address || how == 1)
         words_of[0] %= 32, words_of[1] = 0;
+      else if (how == 0 && compares_)  // numbers that are often equal, and NaN
+        words_of[0] = random() % 2 != 0 ? ~uint64_t{0} : 1;
       else if (how == 2)
         words_of[0] = words_of[1] = ~uint64_t{0};
       else if (how >= 4)
@@ -281,6 +284,7 @@ class Tried {
   size_t at_ = 0;
   bool uniform_;           // one address for the warp
   bool same_ids_ = false;  // of scales
+  bool compares_ = false;
   std::string failure_;
 };
 
