@@ -370,6 +370,13 @@ std::unique_ptr<Checker> Checker::of_one_cluster() const {
   return out;
 }
 
+// A warp has its number among all by when it is first told of.
+bool Checker::passes_over(const std::array<uint32_t, 3>& cta, int warp, int ptx_line) {
+  if ((addresses_ && addresses_->asks_for_reads(ptx_line)) || !clusters_.knows(cta, warp)) return false;
+  ledger_.findings.next_access();
+  return true;
+}
+
 void Checker::add(OfCluster cluster) {
   if (!added_ || cluster.cost.shadow > added_->shadow) added_ = cluster.cost;
   ledger_.findings.add(std::move(cluster.findings), cluster.accesses);

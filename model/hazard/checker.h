@@ -62,6 +62,10 @@ class Checker {
 
   // One that is as this one, to be told of one cluster of the launch alone (separate.h).
   std::unique_ptr<Checker> of_one_cluster() const;
+  // Of one that is told of one cluster: whether nothing comes of reads by lanes of the warp, by an
+  // instruction of that line, weak ones of global memory that nobody changes. They are an access then, but
+  // not to be told.
+  bool passes_over(const std::array<uint32_t, 3>& cta, int warp, int ptx_line);
   // What that one comes to, when its cluster has ended; it has no findings any more then.
   struct OfCluster {
     std::vector<Finding> findings;

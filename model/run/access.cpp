@@ -370,7 +370,9 @@ void resolve(const isa::AddressUse& use, uint32_t row, Context& context, uint32_
     else
       note(*reaches, kind, mask, address, size, window_of(space));
   }
-  if (context.cta.cluster.accesses_watched()) [[unlikely]] {
+  if (context.cta.cluster.accesses_watched() &&
+      (kind != AccessKind::read || !together || real != isa::Space::global ||
+       !passed_over(use.order, *region, context))) [[unlikely]] {
     for (uint64_t& a : address) a += window_of(space);
     tell(context, kind, use.order, mask, address, size,
          store == nullptr ? 0 : unchanged_lanes(*store, context, mask, out));
@@ -382,6 +384,14 @@ void resolve(const isa::AddressUse& use, uint32_t row, Context& context, uint32_
         out.defined[i] = out.defined[0] + static_cast<size_t>(i) * size;
     }
   }
+}
+
+bool passed_over(const machine::Order& order, const Region& at, const Context& context) {
+  const Parallel* const parallel = context.cta.grid.parallel;
+  return parallel != nullptr && order.semantics == machine::Semantics::weak &&
+         (order.proxy == machine::Proxy::generic || order.proxy == machine::Proxy::non_coherent) &&
+         parallel->passes_over(at, context.cta.index, context.warp.index,
+                               context.cta.line(context.warp.splits[context.split_index]).ptx);
 }
 
 void tell_lanes(const isa::AddressUse& use, AccessKind kind, Context& context, uint64_t first, uint64_t apart,

@@ -29,6 +29,10 @@ void resolve(const isa::AddressUse& use, uint32_t row, Context& context, uint32_
              AccessKind kind, bool together, LaneBytes& out, const isa::Op* store = nullptr,
              bool claimed = true);
 
+// Whether those who watch need not be told of a read by lanes of the warp (Parallel::passes_over), which has
+// been counted then.
+bool passed_over(const machine::Order& order, const machine::Region& at, const Context& context);
+
 // Those who watch are told of all 32 lanes, whose addresses lie `apart` bytes from each other; `bytes` and
 // `defined`: those of the first, likewise apart.
 void tell_lanes(const isa::AddressUse& use, AccessKind kind, Context& context, uint64_t first, uint64_t apart,

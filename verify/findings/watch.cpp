@@ -30,6 +30,9 @@ class OfOneCluster : public run::Apart::One {
   OfOneCluster(const hazard::Checker& of_launch, hazard::Separate& all)
       : all_(all), checker_(of_launch.of_one_cluster()), observer_(checker_->observer()) {}
   void tell(const machine::Event& event) override { observer_.tell(event); }
+  bool passes_over(const std::array<uint32_t, 3>& cta, int warp, int ptx_line) override {
+    return checker_->passes_over(cta, warp, ptx_line);
+  }
   std::string ended() override {
     found = checker_->of_cluster();
     checker_.reset();

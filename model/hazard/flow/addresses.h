@@ -24,6 +24,10 @@ class Addresses {
 
   // Whether anything is known of where the address of that read comes from.
   bool follows(const machine::Access& read) const { return objects_->read_at(read.ptx_line) != nullptr; }
+  // Whether reads of that line have to be told whatever they read.
+  bool asks_for_reads(int ptx_line) const {
+    return objects_->read_at(ptx_line) != nullptr || !objects_->local_pointers()->none();
+  }
   // Whether it is the act of malloc or free, and not an access.
   bool access(const machine::Access& a, Cluster& c);
 

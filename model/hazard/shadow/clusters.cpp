@@ -18,6 +18,7 @@ void Clusters::end(const Cluster& c) {
 }
 
 uint32_t Clusters::rank_of(const std::array<uint32_t, 3>& cta) const {
+  if (!several_ctas_) return 0;
   const auto& s = size_;
   return cta[0] % s[0] + s[0] * (cta[1] % s[1] + s[1] * (cta[2] % s[2]));
 }

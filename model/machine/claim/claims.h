@@ -36,6 +36,10 @@ class Claims {
     regions_[at.number].read = true;
     return true;
   }
+  // Whether nothing that counts changes the region: whoever writes there meets those that have read it.
+  bool unchanged(const Region& at) const {
+    return at.read_only || (at.number != Region::kNoNumber && before_.only_read(at.number));
+  }
   void write(const Region& at, uint64_t address, uint64_t size) {
     if (at.number != Region::kNoNumber) note_write(at, address - at.base(), size);
   }

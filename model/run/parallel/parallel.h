@@ -38,6 +38,12 @@ class Parallel {
   // To be called now and then, at the logical time of its thread: whether it goes on. Else nothing that they
   // do is kept.
   virtual bool goes_on(uint64_t time) const = 0;
+  // Whether who watches the cluster that runs need not be told that a warp of the CTA reads there weakly, by
+  // the instruction of that line: it has been counted then.
+  virtual bool passes_over(const machine::Region&, const std::array<uint32_t, 3>& /*cta*/, int /*warp*/,
+                           int /*ptx_line*/) const {
+    return false;
+  }
 
  private:
   Locks& locks_;

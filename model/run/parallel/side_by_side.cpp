@@ -113,6 +113,11 @@ bool SideBySide::Worker::goes_on(uint64_t time) const {
   return !all.given_up_;
 }
 
+bool SideBySide::Worker::passes_over(const machine::Region& at, const std::array<uint32_t, 3>& cta, int warp,
+                                     int ptx_line) const {
+  return all.apart_ != nullptr && claims.unchanged(at) && now.watched->passes_over(cta, warp, ptx_line);
+}
+
 SideBySide::SideBySide(Grid& grid, unsigned threads, const Unordered& unordered)
     : grid_(grid),
       apart_(grid.options.observers.empty() ? nullptr : apart_of(grid.options.observers.front())),
