@@ -364,15 +364,15 @@ Checker::Cost Checker::cost_of(const Cluster& c) {
 
 std::unique_ptr<Checker> Checker::of_one_cluster() const {
   auto out = std::make_unique<Checker>(grid_, cluster_, once_);
-  out->keep(ledger_.findings.kept());
+  out->ledger_.findings.keep_as(ledger_.findings);
   if (addresses_) out->follow(addresses_->objects());
   out->warpgroups_.follow(warpgroups_.registers());
   return out;
 }
 
-// A warp has its number among all by when it is first told of.
 bool Checker::passes_over(const std::array<uint32_t, 3>& cta, int warp, int ptx_line) {
-  if ((addresses_ && addresses_->asks_for_reads(ptx_line)) || !clusters_.knows(cta, warp)) return false;
+  if (addresses_ && addresses_->asks_for_reads(ptx_line)) return false;
+  clusters_.warp_of(clusters_.with(cta), cta, warp);  // its number is by when it first does anything
   ledger_.findings.next_access();
   return true;
 }

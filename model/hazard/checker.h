@@ -47,7 +47,8 @@ class Checker {
   }
 
   // Of each finding at most so many pairs of accesses are kept, Finding::met.
-  void keep(size_t most) { ledger_.findings.keep(most); }
+  // `notes`: of findings too whose kind is no error.
+  void keep(size_t most, bool notes = true) { ledger_.findings.keep(most, notes); }
 
   // To be told of the launch's events; valid as long as this. To be asked for behind the above.
   machine::Observer observer();

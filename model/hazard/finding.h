@@ -1,7 +1,9 @@
 // What the checker finds.
 #pragma once
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -98,24 +100,55 @@ struct Party {
   int lane = -1;  // of an operation: the one that issued it, or -1
 };
 
+// The two acts of a finding one time: the later by its number among all accesses of the run, from 1.
+struct Met {
+  uint64_t access;
+  uint64_t address, bytes;
+  Party earlier, later;
+};
+// Those of one finding. Copies share them until one is changed.
+class MetList {
+ public:
+  size_t size() const { return all_ == nullptr ? 0 : all_->size(); }
+  bool empty() const { return size() == 0; }
+  const Met& operator[](size_t i) const { return (*all_)[i]; }
+  const Met& front() const { return all_->front(); }
+  const Met* begin() const { return all_ == nullptr ? nullptr : all_->data(); }
+  const Met* end() const { return begin() + size(); }
+  void push_back(const Met& one) { own().push_back(one); }
+  // The first so many stay, at most, and count as accesses so much later.
+  void cut_and_shift(size_t most, uint64_t accesses) {
+    if (empty()) return;
+    std::vector<Met>& all = own();
+    if (all.size() > most) all.erase(all.begin() + static_cast<std::ptrdiff_t>(most), all.end());
+    for (Met& one : all) one.access += accesses;
+  }
+
+ private:
+  std::vector<Met>& own() {
+    if (all_ == nullptr)
+      all_ = std::make_shared<std::vector<Met>>();
+    else if (all_.use_count() != 1)
+      all_ = std::make_shared<std::vector<Met>>(*all_);
+    return *all_;
+  }
+  std::shared_ptr<std::vector<Met>> all_;
+};
+
 struct Finding {
+  using Met = hazard::Met;
   Kind kind;
   Party earlier, later;  // as this schedule had them
   Side side;             // that lacks something
   uint64_t address;      // generic, of the first byte; of an mbarrier: its own
   uint64_t bytes;
   uint64_t count = 1;  // of the same kind between the same two instructions
-  // The two acts each time, the later by its number among all accesses of the run, from 1; as far as the
-  // checker keeps them.
-  struct Met {
-    uint64_t access;
-    uint64_t address, bytes;
-    Party earlier, later;
-  };
-  std::vector<Met> met{};
-  Object object{};  // of outside_object: the variable that was left; of use_after_free: what was freed;
-                    // of other_local: the variable, where it is one
-  Party made{};     // of use_after_free: who called malloc
+  // The two acts each time, as far as the checker keeps them.
+  MetList met{};
+  uint64_t kept = 0;  // as many as there would be in `met` if those of its kind were kept
+  Object object{};    // of outside_object: the variable that was left; of use_after_free: what was freed;
+                      // of other_local: the variable, where it is one
+  Party made{};       // of use_after_free: who called malloc
   // Of launches that overlap: `earlier` is of the launch so many before that of `later`.
   uint32_t launches_before = 0;
   std::string where{};  // of what has no address: "register %f0", "barrier 0"

@@ -1,5 +1,6 @@
 #include "model/hazard/finding_list.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace bitwell::hazard {
@@ -15,30 +16,38 @@ Finding& FindingList::add(Kind kind, const Party& earlier, const Party& later, u
     ++all_[at->second].count;
   }
   Finding& out = all_[at->second];
-  const bool kept = keeps(out);
   marked_.push_back(at->second);
-  counted_ = counted_ && !kept;
-  if (kept) {
-    ++met_;
-    out.met.push_back({accesses_, address, size, earlier, later});
-  }
+  if (!has_room(out)) return out;
+  ++met_;
+  ++out.kept;
+  if (!keeps(kind)) return out;
+  counted_ = false;
+  out.met.push_back({accesses_, address, size, earlier, later});
   return out;
 }
 
 bool FindingList::repeat(uint64_t times) {
-  for (const size_t i : marked_)
-    if (counted_) all_[i].count += times;
-  return counted_;
+  if (!counted_) return false;
+  for (const size_t i : marked_) all_[i].count += times;
+  for (bool room = true; room && times != 0; --times) {
+    room = false;
+    for (const size_t i : marked_) {
+      if (!has_room(all_[i])) continue;
+      room = true;
+      ++met_;
+      ++all_[i].kept;
+    }
+  }
+  return true;
 }
 
 void FindingList::add(std::vector<Finding> more, uint64_t accesses) {
   for (Finding& f : more) {
     const auto [at, fresh] = numbers_.try_emplace(key_of(f), all_.size());
     if (fresh) {
-      if (f.met.size() > most_met_)
-        f.met.erase(f.met.begin() + static_cast<std::ptrdiff_t>(most_met_), f.met.end());
-      for (Finding::Met& one : f.met) one.access += accesses_;
-      met_ += f.met.size();
+      f.met.cut_and_shift(most_met_, accesses_);
+      f.kept = std::min<uint64_t>(f.kept, most_met_);
+      met_ += f.kept;
       all_.push_back(std::move(f));
       continue;
     }
@@ -47,12 +56,14 @@ void FindingList::add(std::vector<Finding> more, uint64_t accesses) {
     // As add() has it: of the last.
     if (!f.object.name.empty()) out.object = std::move(f.object);
     if (!f.where.empty()) out.where = std::move(f.where);
-    for (const Finding::Met& one : f.met) {
+    for (Finding::Met one : f.met) {
       if (out.met.size() >= most_met_) break;
-      ++met_;
+      one.access += accesses_;
       out.met.push_back(one);
-      out.met.back().access += accesses_;
     }
+    const uint64_t more_kept = std::min(f.kept, most_met_ - std::min<uint64_t>(out.kept, most_met_));
+    met_ += more_kept;
+    out.kept += more_kept;
   }
   accesses_ += accesses;
 }

@@ -12,9 +12,10 @@ namespace bitwell::hazard {
 class FindingList {
  public:
   // Of each finding at most so many pairs of accesses are kept, Finding::met; fewer where there are many
-  // findings.
-  void keep(size_t most) { most_met_ = most; }
-  size_t kept() const { return most_met_; }
+  // findings. `notes`: of those too that are no errors.
+  void keep(size_t most, bool notes) { most_met_ = most, notes_ = notes; }
+  // As that one keeps them.
+  void keep_as(const FindingList& other) { keep(other.most_met_, other.notes_); }
   // Of all findings together no list of them needs to be shorter.
   static constexpr size_t kMostMet = size_t{1} << 18;
   // An access comes, which what is added from now on is about.
@@ -49,13 +50,16 @@ class FindingList {
   static Key key_of(const Finding& f) {
     return {f.kind, f.earlier.site.ptx_line, f.later.site.ptx_line, f.launches_before};
   }
-  bool keeps(const Finding& f) const {
-    return f.met.size() < most_met_ && (f.met.size() < kAlways || met_ < kMostMet);
+  // Whether there is room for one more: as it is counted, also where none of its kind are kept.
+  bool has_room(const Finding& f) const {
+    return f.kept < most_met_ && (f.kept < kAlways || met_ < kMostMet);
   }
+  bool keeps(Kind kind) const { return notes_ || row_of(kind).level == Level::error; }
   std::vector<Finding> all_;
   std::vector<size_t> marked_;  // those that were added to since mark()
   bool counted_ = true;         // of which nothing was kept but their count
   size_t most_met_ = 0, met_ = 0;
+  bool notes_ = true;
   uint64_t accesses_ = 0;          // so far
   std::map<Key, size_t> numbers_;  // of findings
 };

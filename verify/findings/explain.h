@@ -38,9 +38,9 @@ struct Followed {
 // options, and returns what it left.
 using Rerun = std::function<launch::Ran(const std::function<void(run::Options&)>& add)>;
 
-// By finding, each of which has its Finding::met. What is read is followed; of two writes what stands there
-// then. Runs the launch once or twice for each that can be followed, and once more where what was read came
-// first.
+// By finding, each of which has its Finding::met, as errors have it in any case. What is read is followed; of
+// two writes what stands there then. Runs the launch once or twice for each that can be followed, and once
+// more where what was read came first.
 std::vector<Followed> follow(const std::vector<const hazard::Finding*>& findings,
                              const launch::Launch& launch, const Rerun& rerun);
 

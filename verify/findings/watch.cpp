@@ -76,7 +76,7 @@ void Watch::begin(const Launched& launch, bool programmatic) {
   entries_.insert(launch.entry());
   const run::Shape full = run::full_shape(launch.program, launch.shape);
   auto checker = std::make_unique<hazard::Checker>(full.grid, full.cluster, once_);
-  checker->keep(most_met_);
+  checker->keep(most_met_, met_of_notes_);
   if (!running_.empty()) checker->overlaps(*running_.back().checker);
   to_ = checker->observer();
   running_.push_back({&launches_.back(), std::move(checker)});

@@ -23,7 +23,8 @@ class Watch : run::Apart {
   Watch& operator=(const Watch&) = delete;
 
   // Of each finding at most so many pairs of accesses are kept, Finding::met; of launches that begin later.
-  void keep(size_t most_met) { most_met_ = most_met; }
+  // `notes`: as the checker takes it.
+  void keep(size_t most_met, bool notes = true) { most_met_ = most_met, met_of_notes_ = notes; }
   // To be told of the events of all launches, which run one after the other; valid as long as this. `lines`:
   // those that the MmaRegisters of any launch ask for. `apart`: clusters may be told of each alone, as no
   // launch will overlap another.
@@ -62,6 +63,7 @@ class Watch : run::Apart {
   void add_findings_of_the_last(std::vector<Found>& to) const;
   bool once_;
   size_t most_met_ = 0;
+  bool met_of_notes_ = true;
   std::deque<Launched> launches_;
   std::vector<Running> running_;  // in the order of the stream
   machine::Observer to_;

@@ -25,6 +25,7 @@ Races::Races(const Question& question)
     : launch_(question.launch),
       asked_(question.races),
       explain_(question.explain),
+      all_followed_(question.explain || question.all_followed),
       strict_(question.options.strict),
       of_(std::make_shared<Overlap>(question.once)) {
   if (!asked_) return;
@@ -33,7 +34,7 @@ Races::Races(const Question& question)
   for (const launch::Step& step : launch_.then)
     if (!step.copy && !step.fill)
       add({step.ptx, step.entry}, step.module != nullptr ? step.module : files.of(step.ptx));
-  of_->watch.keep(kMostMet);
+  of_->watch.keep(kMostMet, explain_);
 }
 
 Races::Races(const Question& question, const findings::SharedProgram& program,
@@ -41,6 +42,7 @@ Races::Races(const Question& question, const findings::SharedProgram& program,
     : launch_(question.launch),
       asked_(question.races),
       explain_(question.explain),
+      all_followed_(question.explain || question.all_followed),
       strict_(question.options.strict),
       of_(std::move(overlap)),
       one_of_process_(true),
@@ -48,7 +50,7 @@ Races::Races(const Question& question, const findings::SharedProgram& program,
       first_(of_->programs.size()) {
   if (!asked_) return;
   add(program);
-  of_->watch.keep(kMostMet);
+  of_->watch.keep(kMostMet, explain_);
 }
 
 void Races::add(const EntryOf& entry, const findings::SharedModule& module) {
@@ -86,8 +88,15 @@ void Races::follow(const findings::Rerun& rerun) {
   const size_t most = explain_ ? kMostExplained : kMostFollowed;
   const std::vector<findings::Found> all = of_->watch.findings();
   std::vector<const hazard::Finding*> which;
-  for (const findings::Found& f : all)
-    if (which.size() < most && (explain_ || findings::may_be_nothing(f.finding))) which.push_back(&f.finding);
+  size_t left = most;
+  for (const findings::Found& f : all) {
+    if (left == 0) break;
+    if (!explain_ && !findings::may_be_nothing(f.finding)) continue;
+    --left;
+    // Of one with more places than are kept it is not known that all come to nothing.
+    if (all_followed_ || f.finding.count <= f.finding.met.size()) which.push_back(&f.finding);
+  }
+  if (which.empty()) return;
   std::vector<findings::Followed> followed = findings::follow(which, launch_, rerun);
   for (size_t i = 0; i < which.size(); ++i) followed_.emplace(pair_of(*which[i]), std::move(followed[i]));
 }

@@ -65,7 +65,7 @@ class Races {
   bool one_by_one() const;
 
   const launch::Launch& launch_;
-  bool asked_, explain_, strict_;
+  bool asked_, explain_, all_followed_, strict_;
   std::shared_ptr<Overlap> of_;
   bool one_of_process_ = false, programmatic_ = false, sees_all_ = false;
   size_t first_ = 0;  // among the programs there

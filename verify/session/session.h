@@ -30,8 +30,10 @@ struct Question {
   bool races = false;       // whether anything is right by luck
   bool once = false;        // as the race check takes it
   bool explain = false;     // every finding is followed; else those that may be nothing
-  bool numeric = false;     // what 16-bit arithmetic of the launch's entry loses
-  run::Bound bound{};       // with which that is counted
+  // What findings come to is asked whatever it makes of them; else of those alone that it may make less of.
+  bool all_followed = true;
+  bool numeric = false;  // what 16-bit arithmetic of the launch's entry loses
+  run::Bound bound{};    // with which that is counted
   // Of the schedule timed, told before the launch is made: who has the time while it is.
   std::function<void(const timing::Launches&)> timed{};
   // Told before the launch is made again, for what findings come to: how often that was.

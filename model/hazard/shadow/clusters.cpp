@@ -12,6 +12,13 @@ Cluster& Clusters::of(const std::array<uint32_t, 3>& first) {
   return *last_;
 }
 
+Cluster& Clusters::with(const std::array<uint32_t, 3>& cta) {
+  if (!several_ctas_) return of(cta);
+  std::array<uint32_t, 3> first = cta;
+  for (size_t i = 0; i < first.size(); ++i) first[i] -= first[i] % size_[i];
+  return of(first);
+}
+
 void Clusters::end(const Cluster& c) {
   running_.erase(c.number);
   last_ = nullptr;

@@ -41,14 +41,10 @@ class Clusters {
 
   // By its first CTA; one that is not there begins.
   Cluster& of(const std::array<uint32_t, 3>& first);
+  // The one that the CTA is in, likewise.
+  Cluster& with(const std::array<uint32_t, 3>& cta);
   void end(const Cluster& c);
   Warp& warp_of(Cluster& c, const std::array<uint32_t, 3>& cta, int number);
-  // Whether a warp of the cluster that was asked for last has been asked for.
-  bool knows(const std::array<uint32_t, 3>& cta, int number) const {
-    if (last_ == nullptr) return false;
-    const std::pair key{rank_of(cta), number};
-    return last_->last_key == key || last_->warps.contains(key);
-  }
   uint32_t rank_of(const std::array<uint32_t, 3>& cta) const;
   bool several_ctas() const { return several_ctas_; }  // in a cluster
   std::map<uint32_t, Cluster>& running() { return running_; }

@@ -191,6 +191,7 @@ Judged run_once(const RunOptions& options, Until& until) {
   question.races = options.races;
   question.once = options.once;
   question.explain = options.explain;
+  question.all_followed = options.json;  // words tell of it alone where it makes an error less
   question.ended = [](const run::RunResult&) { end_progress(); };
   question.again = [](int run) { progress(fmt::format("looking at what was found, run {}", run)); };
   const session::Answer answer = session::ask(question);

@@ -214,7 +214,7 @@ TEST(Apart, AsMuchAsOneCheckHasRoomFor) {
   cluster.records = 1;
   cluster.findings.resize(1);
   cluster.findings[0].kind = Kind::race;
-  cluster.findings[0].met.resize(FindingList::kMostMet / 2);
+  cluster.findings[0].kept = FindingList::kMostMet / 2;
   for (int i = 0; i < 2; ++i) EXPECT_EQ(others.why_not(cluster), "");
   EXPECT_NE(others.why_not(cluster), "");
 }

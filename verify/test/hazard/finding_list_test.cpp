@@ -65,12 +65,12 @@ Find drawn_find() {
 RC_GTEST_PROP(FindingLists, PartsBehindEachOtherAreOneList, ()) {
   const auto most = static_cast<size_t>(*rc::gen::inRange(0, 5));
   FindingList one, all;
-  one.keep(most);
-  all.keep(most);
+  one.keep(most, true);
+  all.keep(most, true);
   int number = 0;
   for (int parts = *rc::gen::inRange(1, 5); parts > 0; --parts) {
     FindingList part;
-    part.keep(most);
+    part.keep(most, true);
     for (int steps = *rc::gen::inRange(0, 12); steps > 0; --steps, ++number) {
       const Find s = drawn_find();
       tell(one, s, number);
@@ -84,15 +84,15 @@ RC_GTEST_PROP(FindingLists, PartsBehindEachOtherAreOneList, ()) {
 // Two parts by hand: the same pair of lines in both, and one in the second alone.
 TEST(FindingLists, WhatTheSecondPartHas) {
   FindingList first, second;
-  first.keep(2);
-  second.keep(2);
+  first.keep(2, true);
+  second.keep(2, true);
   tell(first, Find(), 0);
   tell(first, {7, 11, true, 0, "barrier 1", "tile"}, 1);
   tell(second, {7, 11, true, 0, "", "full"}, 2);
   tell(second, {9, 11, true, 0, "", ""}, 3);
   tell(second, {7, 11, true, 0, "", ""}, 4);
   FindingList all;
-  all.keep(2);
+  all.keep(2, true);
   all.add(first.all(), first.accesses());
   all.add(second.all(), second.accesses());
   EXPECT_EQ(list_text(all),
@@ -107,8 +107,8 @@ TEST(FindingLists, AsManyPairsAreKeptAsThereIsRoomFor) {
     for (size_t i = 0; i < times; ++i) list.add(Kind::race, party_at(line, 0), party_at(line + 1, 0), 64, 4);
   };
   FindingList one, behind;
-  one.keep(FindingList::kMostMet + 10);
-  behind.keep(FindingList::kMostMet + 10);
+  one.keep(FindingList::kMostMet + 10, true);
+  behind.keep(FindingList::kMostMet + 10, true);
   several(one, 1, 4095);
   several(one, 3, FindingList::kMostMet - 4095);  // all that there is room for
   behind.add(one.all(), 0);
@@ -122,6 +122,71 @@ TEST(FindingLists, AsManyPairsAreKeptAsThereIsRoomFor) {
     EXPECT_EQ((*list)[2].met.size(), 4096u);
     EXPECT_EQ((*list)[2].count, 5000u);
   }
+}
+
+// What is added so often at one access, told once and repeated where the list can do that.
+void several_times(FindingList& list, const std::vector<std::pair<Kind, int>>& which, uint64_t times) {
+  const auto add = [&] {
+    list.mark();
+    for (const auto& [kind, line] : which) list.add(kind, party_at(line, 0), party_at(line + 1, 0), 64, 4);
+  };
+  for (add(); times > 1; --times) {
+    if (list.repeat(times - 1)) return;
+    add();
+  }
+}
+
+// Pairs of notes are not kept where nobody asks for them: all else is what it is where they are.
+void expect_errors_alike(const FindingList& with, const FindingList& without) {
+  ASSERT_EQ(with.all().size(), without.all().size());
+  for (size_t i = 0; i < with.all().size(); ++i) {
+    const Finding &a = with.all()[i], &b = without.all()[i];
+    EXPECT_EQ(a.count, b.count);
+    EXPECT_EQ(a.kept, b.kept);
+    EXPECT_EQ(a.kept, a.met.size());
+    EXPECT_EQ(b.met.size(), a.kind == Kind::race ? a.met.size() : 0);
+    for (size_t j = 0; j < std::min(a.met.size(), b.met.size()); ++j)
+      EXPECT_EQ(a.met[j].access, b.met[j].access);
+  }
+}
+
+RC_GTEST_PROP(FindingLists, ErrorsAreKeptAlikeWithoutPairsOfNotes, ()) {
+  const auto most = static_cast<size_t>(*rc::gen::inRange(0, 9));
+  FindingList with, without;
+  with.keep(most, true);
+  without.keep(most, false);
+  for (int parts = *rc::gen::inRange(1, 4); parts > 0; --parts) {
+    FindingList one, other;
+    one.keep_as(with);
+    other.keep_as(without);
+    for (int steps = *rc::gen::inRange(0, 6); steps > 0; --steps) {
+      std::vector<std::pair<Kind, int>> which;
+      for (int n = *rc::gen::inRange(1, 4); n > 0; --n)
+        which.emplace_back(*rc::gen::arbitrary<bool>() ? Kind::race : Kind::lockstep,
+                           *rc::gen::inRange(1, 3));
+      const auto times = static_cast<uint64_t>(*rc::gen::inRange(1, 7));
+      for (FindingList* const list : {&one, &other}) {
+        list->next_access();
+        several_times(*list, which, times);
+      }
+    }
+    with.add(one.taken(), one.accesses());
+    without.add(other.taken(), other.accesses());
+    expect_errors_alike(with, without);
+  }
+}
+
+// Notes take up room though they are not kept.
+TEST(FindingLists, AsManyErrorsAreKeptAsBesideNotes) {
+  FindingList with, without;
+  with.keep(FindingList::kMostMet + 10, true);
+  without.keep(FindingList::kMostMet + 10, false);
+  for (FindingList* const list : {&with, &without}) {
+    several_times(*list, {{Kind::lockstep, 1}}, FindingList::kMostMet - 4500);
+    several_times(*list, {{Kind::race, 1}, {Kind::lockstep, 3}}, 5000);
+    EXPECT_EQ((*list)[1].met.size(), 4096u);
+  }
+  expect_errors_alike(with, without);
 }
 
 // What clusters cost one after the other is what the largest one did.
