@@ -13,21 +13,23 @@ using SyncKind = Synchronisation::Kind;
 
 machine::Observer Checker::observer() {
   machine::Observer out;
-  out.tell = [this](const machine::Event& event) {
-    conflicts_.next_event();
-    if (const auto* a = std::get_if<machine::Access>(&event.what)) {
-      told(*a, clusters_.of(event.first_cta));
-    } else if (const auto* s = std::get_if<Synchronisation>(&event.what)) {
-      synchronised(*s, clusters_.of(event.first_cta));
-    } else if (const auto* r = std::get_if<machine::Reached>(&event.what)) {
-      warpgroups_.reached(*r, clusters_.of(event.first_cta));
-    }
-  };
+  out.tell = [this](const machine::Event& event) { tell(event); };
   out.accesses = true;
   out.lines = warpgroups_.registers()->lines();
   out.steps = false;
   out.pieces = true;
   return out;
+}
+
+void Checker::tell(const machine::Event& event) {
+  conflicts_.next_event();
+  if (const auto* a = std::get_if<machine::Access>(&event.what)) {
+    told(*a, clusters_.of(event.first_cta));
+  } else if (const auto* s = std::get_if<Synchronisation>(&event.what)) {
+    synchronised(*s, clusters_.of(event.first_cta));
+  } else if (const auto* r = std::get_if<machine::Reached>(&event.what)) {
+    warpgroups_.reached(*r, clusters_.of(event.first_cta));
+  }
 }
 
 void Checker::told(const machine::Access& a, Cluster& c) {
@@ -370,10 +372,10 @@ std::unique_ptr<Checker> Checker::of_one_cluster() const {
   return out;
 }
 
-bool Checker::passes_over(const std::array<uint32_t, 3>& cta, int warp, int ptx_line) {
+bool Checker::passes_over(const std::array<uint32_t, 3>& cta, int warp, int ptx_line, uint64_t times) {
   if (addresses_ && addresses_->asks_for_reads(ptx_line)) return false;
   clusters_.warp_of(clusters_.with(cta), cta, warp);  // its number is by when it first does anything
-  ledger_.findings.next_access();
+  ledger_.findings.next_accesses(times);
   return true;
 }
 

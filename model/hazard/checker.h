@@ -52,6 +52,7 @@ class Checker {
 
   // To be told of the launch's events; valid as long as this. To be asked for behind the above.
   machine::Observer observer();
+  void tell(const machine::Event& event);
 
   // Each pair of instructions once for each kind, in the order in which they were found.
   const std::vector<Finding>& findings() const { return ledger_.findings.all(); }
@@ -63,10 +64,10 @@ class Checker {
 
   // One that is as this one, to be told of one cluster of the launch alone (separate.h).
   std::unique_ptr<Checker> of_one_cluster() const;
-  // Of one that is told of one cluster: whether nothing comes of reads by lanes of the warp, by an
-  // instruction of that line, weak ones of global memory that nobody changes. They are an access then, but
-  // not to be told.
-  bool passes_over(const std::array<uint32_t, 3>& cta, int warp, int ptx_line);
+  // Of one that is told of one cluster: whether nothing comes of so many reads by lanes of the warp or by its
+  // operations, by an instruction of that line, weak ones of memory that nobody changes. They are accesses
+  // then, but not to be told.
+  bool passes_over(const std::array<uint32_t, 3>& cta, int warp, int ptx_line, uint64_t times);
   // What that one comes to, when its cluster has ended; it has no findings any more then.
   struct OfCluster {
     std::vector<Finding> findings;

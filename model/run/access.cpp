@@ -371,7 +371,7 @@ void resolve(const isa::AddressUse& use, uint32_t row, Context& context, uint32_
       note(*reaches, kind, mask, address, size, window_of(space));
   }
   if (context.cta.cluster.accesses_watched() &&
-      (kind != AccessKind::read || !together || real != isa::Space::global ||
+      (kind != AccessKind::read || !together || region == &context.cta.shared ||
        !passed_over(use.order, *region, context))) [[unlikely]] {
     for (uint64_t& a : address) a += window_of(space);
     tell(context, kind, use.order, mask, address, size,
@@ -391,7 +391,7 @@ bool passed_over(const machine::Order& order, const Region& at, const Context& c
   return parallel != nullptr && order.semantics == machine::Semantics::weak &&
          (order.proxy == machine::Proxy::generic || order.proxy == machine::Proxy::non_coherent) &&
          parallel->passes_over(at, context.cta.index, context.warp.index,
-                               context.cta.line(context.warp.splits[context.split_index]).ptx);
+                               context.cta.line(context.warp.splits[context.split_index]).ptx, 1);
 }
 
 void tell_lanes(const isa::AddressUse& use, AccessKind kind, Context& context, uint64_t first, uint64_t apart,

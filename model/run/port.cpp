@@ -16,8 +16,18 @@ uint64_t generic_address(const Cluster& cluster, const machine::Region& at, uint
 
 }  // namespace
 
+// Of reads by an operation.
+bool Port::passed_over(const machine::Region& at, uint64_t times) const {
+  const Parallel* const parallel = cluster_.grid.parallel;
+  return parallel != nullptr && operation_ != nullptr && order_.semantics == machine::Semantics::weak &&
+         order_.proxy != machine::Proxy::tensor_map &&
+         parallel->passes_over(at, operation_->place.cta, operation_->issuer, operation_->place.ptx_line,
+                               times);
+}
+
 void Port::tell(AccessKind kind, const machine::Region& at, uint64_t address, uint64_t size,
                 bool unchanged) const {
+  if (kind == AccessKind::read && passed_over(at, 1)) return;
   tell_at(kind, generic_address(cluster_, at, address), size, false, 0, unchanged);
 }
 
@@ -56,7 +66,7 @@ void Port::tell(AccessKind kind, const machine::Region& at, Pieces16& all, Alike
     if (operation_ == nullptr || kind != AccessKind::read) {
       tell(kind, at, first->address, stop - first->address);
     } else {
-      if (alike.count == alike.addresses.size() || alike.size != stop - first->address) tell(kind, alike);
+      if (alike.count == alike.addresses.size() || alike.size != stop - first->address) tell(kind, at, alike);
       alike.size = stop - first->address;
       alike.addresses[alike.count++] = generic_address(cluster_, at, first->address);
     }
@@ -65,8 +75,12 @@ void Port::tell(AccessKind kind, const machine::Region& at, Pieces16& all, Alike
   all.count = 0;
 }
 
-void Port::tell(AccessKind kind, Alike& alike) const {
+void Port::tell(AccessKind kind, const machine::Region& at, Alike& alike) const {
   if (alike.count == 0) return;
+  if (passed_over(at, alike.count)) {
+    alike.count = 0;
+    return;
+  }
   machine::Access access = by_operation(kind, alike.size);
   access.addresses = {alike.addresses.data(), alike.count};
   cluster_.tell(access);

@@ -222,7 +222,7 @@ class Port {
       all.pieces[all.count++] = {address, size};
     });
     tell(kind, at, all, alike);
-    tell(kind, alike);
+    tell(kind, at, alike);
   }
   struct Piece {
     uint64_t address, size;
@@ -238,10 +238,11 @@ class Port {
     uint64_t size = 0;
   };
   // Of those that lie side by side as of one access; none are left. What an operation reads may be told of
-  // later, by tell(alike).
+  // later, by the next.
   static bool is_line(const Pieces16& all);
   void tell(AccessKind kind, const machine::Region& at, Pieces16& pieces, Alike& alike) const;
-  void tell(AccessKind kind, Alike& alike) const;
+  void tell(AccessKind kind, const machine::Region& at, Alike& alike) const;
+  bool passed_over(const machine::Region& at, uint64_t times) const;
   void tell(AccessKind kind, const machine::Region& at, uint64_t address, uint64_t size,
             bool unchanged = false) const;
   machine::Access by_operation(AccessKind kind, uint64_t size) const;

@@ -112,7 +112,9 @@ inline void tell_row(const isa::AddressUse& use, AccessKind kind, Context& conte
                      size_t size, const isa::Op* store = nullptr) {
   if (!context.cta.cluster.accesses_watched()) [[likely]]
     return;
-  if (kind == AccessKind::read && row.global && passed_over(use.order, *row.region, context)) return;
+  if (kind == AccessKind::read && row.region != &context.cta.shared &&
+      passed_over(use.order, *row.region, context))
+    return;
   tell_lanes(use, kind, context, generic_address(context, row), row.same ? 0 : size, size, row.bytes,
              row.defined, store);
 }

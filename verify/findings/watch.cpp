@@ -28,10 +28,10 @@ void gather(std::vector<Found>& to, const Found& more) {
 class OfOneCluster : public run::Apart::One {
  public:
   OfOneCluster(const hazard::Checker& of_launch, hazard::Separate& all)
-      : all_(all), checker_(of_launch.of_one_cluster()), observer_(checker_->observer()) {}
-  void tell(const machine::Event& event) override { observer_.tell(event); }
-  bool passes_over(const std::array<uint32_t, 3>& cta, int warp, int ptx_line) override {
-    return checker_->passes_over(cta, warp, ptx_line);
+      : all_(all), checker_(of_launch.of_one_cluster()) {}
+  void tell(const machine::Event& event) override { checker_->tell(event); }
+  bool passes_over(const std::array<uint32_t, 3>& cta, int warp, int ptx_line, uint64_t times) override {
+    return checker_->passes_over(cta, warp, ptx_line, times);
   }
   std::string ended() override {
     found = checker_->of_cluster();
@@ -44,7 +44,6 @@ class OfOneCluster : public run::Apart::One {
  private:
   hazard::Separate& all_;
   std::unique_ptr<hazard::Checker> checker_;
-  machine::Observer observer_;
 };
 
 }  // namespace

@@ -100,20 +100,22 @@ void Before::copy(size_t number, uint64_t page) {
     if (defined != nullptr) ask_for(defined, all);
   }
   std::unique_ptr<std::byte[]> bytes;
+  auto& spare = spare_[defined == nullptr ? 0 : 1];
   if (!all_zero(from, length) || (defined != nullptr && !all_zero(defined, length))) {
     {
       const std::scoped_lock lock(mutex_);
-      if (!spare_.empty()) {
-        bytes = std::move(spare_.back());
-        spare_.pop_back();
+      if (!spare.empty()) {
+        bytes = std::move(spare.back());
+        spare.pop_back();
       }
     }
-    if (bytes == nullptr) bytes = std::make_unique_for_overwrite<std::byte[]>(2 * kClaimPage);
+    if (bytes == nullptr)
+      bytes = std::make_unique_for_overwrite<std::byte[]>(defined == nullptr ? kClaimPage : 2 * kClaimPage);
     std::memcpy(bytes.get(), from, length);
     if (defined != nullptr) std::memcpy(bytes.get() + kClaimPage, defined, length);
   }
   const std::scoped_lock lock(mutex_);
-  copies_.push_back({number, page, std::move(bytes)});
+  copies_.push_back({number, page, std::move(bytes), defined != nullptr});
 }
 
 void Before::put_back(const std::function<Bytes(size_t number, uint64_t page)>& changed) {
@@ -125,7 +127,7 @@ void Before::put_back(const std::function<Bytes(size_t number, uint64_t page)>& 
     const uint64_t length = length_of(region, copy.page), first = copy.page * kClaimPage;
     const Bytes which = changed(copy.number, copy.page);
     copy_some(region.raw_bytes() + first, bytes, length, which);
-    if (region.raw_defined() != nullptr)
+    if (copy.defined && region.raw_defined() != nullptr)
       copy_some(reinterpret_cast<std::byte*>(region.raw_defined()) + first, defined, length, which);
   }
   forget();
@@ -134,7 +136,7 @@ void Before::put_back(const std::function<Bytes(size_t number, uint64_t page)>& 
 void Before::forget() {
   for (Copy& copy : copies_) {
     regions_[copy.number].states[copy.page].store(untouched, std::memory_order_relaxed);
-    if (copy.bytes != nullptr) spare_.push_back(std::move(copy.bytes));
+    if (copy.bytes != nullptr) spare_[copy.defined ? 1 : 0].push_back(std::move(copy.bytes));
   }
   copies_.clear();
 }

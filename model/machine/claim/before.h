@@ -55,13 +55,15 @@ class Before {
   struct Copy {
     size_t number;
     uint64_t page;
-    std::unique_ptr<std::byte[]> bytes;  // and what is defined of them, where that is followed; none: zeros
+    std::unique_ptr<std::byte[]> bytes;  // and behind them what is defined of them; none: zeros
+    bool defined;                        // where that is followed
   };
   std::atomic<uint8_t>& state(OfRegion& of, uint64_t page);
   void copy(size_t number, uint64_t page);
   std::vector<OfRegion> regions_;
   std::vector<Copy> copies_;
-  std::vector<std::unique_ptr<std::byte[]>> spare_;  // of copies that nobody needs any more
+  // Of copies that nobody needs any more: of bytes alone, and with what is defined of them.
+  std::array<std::vector<std::unique_ptr<std::byte[]>>, 2> spare_;
   std::mutex mutex_;
 };
 

@@ -22,7 +22,8 @@ launch::Launch launch_of(const std::string& body, bool read_only = false) {
   out.module = test::module_of(
       ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 table, .param .u64 "
       "own)\n"
-      "{\n.reg .b32 %r<8>;\n.reg .b64 %a<6>;\n.reg .pred %p<8>;\n.shared .align 8 .b8 word[512];\n"
+      "{\n.reg .b32 %r<8>;\n.reg .b64 %a<6>;\n.reg .pred %p<8>;\n.shared .align 16 .b8 word[512];\n.shared "
+      ".align 8 .b64 barrier;\n"
       "ld.param.u64 %a0, [table];\nld.param.u64 %a1, [own];\nmov.u32 %r0, %ctaid.x;\n"
       "mul.wide.u32 %a4, %r0, " +
       std::to_string(kOwn) +
@@ -62,6 +63,24 @@ TEST(PassedOver, CountAllTheSame) {
     const End got = same(launch_of(kReads + kRace + kReads + kRace, read_only), "");
     EXPECT_EQ(got.host.clusters, kCtas) << got.host.why_not_all;
     EXPECT_NE(got.found, "");
+  }
+}
+
+// What copies read counts by its pieces: of a bulk copy, and of one by each thread.
+TEST(PassedOver, CountWhatCopiesRead) {
+  const std::string copies =
+      "mov.u32 %r5, barrier;\nmov.u32 %r6, word;\nsetp.eq.u32 %p2, %r1, 0;\n"
+      "@%p2 mbarrier.init.shared.b64 [%r5], 1;\n@%p2 fence.proxy.async.shared::cta;\nbar.sync 0;\n"
+      "@%p0 st.shared.u32 [word+64], %r0;\n"
+      "@%p2 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r6], [%a0], 256, [%r5];\n"
+      "@%p2 mbarrier.arrive.expect_tx.shared.b64 %a4, [%r5], 256;\n"
+      "wait: mbarrier.try_wait.parity.shared.b64 %p3, [%r5], 0;\n@!%p3 bra wait;\n"
+      "@%p0 cp.async.ca.shared.global [word+256], [%a2], 4;\ncp.async.wait_all;\n";
+  for (const bool read_only : {false, true}) {
+    const End got = same(launch_of(kReads + kRace + "bar.sync 0;\n" + copies + kRace, read_only), "");
+    EXPECT_EQ(got.fault, "");
+    EXPECT_EQ(got.host.clusters, kCtas) << got.host.why_not_all;
+    EXPECT_NE(got.found.find("operation-race"), std::string::npos) << got.found;
   }
 }
 
@@ -125,7 +144,10 @@ TEST(PassedOver, AsInOrderWhateverComes) {
       const std::string of = table  ? each ? "[%a2]" : "[%a0+" + word + "]"
                              : each ? "[%a3]"
                                     : "[%a1+" + word + "]";
-      if (chance(6) == 0)
+      if (table && chance(6) == 0)
+        body += "cp.async.ca.shared.global [word+" + word + "], " + of + ", 4;\n" +
+                (chance(2) == 0 ? "cp.async.wait_all;\n" : "");
+      else if (chance(6) == 0)
         body += chance(2) == 0 ? "st.shared.u32 [word], %r0;\n" : "ld.shared.u32 %r3, [word];\n";
       else if (table ? changes && chance(6) == 0 : chance(3) == 0)
         body += "st.global.u32 " + of + ", %r0;\n";
