@@ -2,10 +2,51 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
+#include <tuple>
 
 namespace bitwell::hazard {
 
+ShadowPage::Row* ShadowPage::kept_row(const CellRow& row) {
+  if (has_cells()) return nullptr;
+  for (Row& kept : rows())
+    if (kept.of(row)) return &kept;
+  const Row more{static_cast<uint8_t>(row.first), static_cast<uint8_t>(row.lane),
+                 static_cast<uint8_t>(row.lanes), static_cast<uint8_t>(row.apart),
+                 static_cast<uint16_t>(row.each), static_cast<uint16_t>(row.step)};
+  const auto beside = [&](const Row& kept) { return more.end() <= kept.first || kept.end() <= more.first; };
+  if (row_count_ == std::tuple_size_v<Rows> || !std::ranges::all_of(rows(), beside) || !more.of(row)) {
+    rows_to_cells();
+    return nullptr;
+  }
+  if (rows_ == nullptr) rows_ = std::make_unique<Rows>();
+  Row& out = (*rows_)[row_count_++];
+  return &(out = more);
+}
+
+void ShadowPage::rows_to_cells() {
+  const std::span<const Row> kept = rows();
+  row_count_ = 0;
+  for (const Row& row : kept) {
+    if (row.write != kNoAct) put(writes_, row.cells(), row.write);
+    if (row.reads != kNoAct) put(reads_, row.cells(), row.reads);
+  }
+  rows_.reset();
+}
+
+Cell ShadowPage::cell_of_rows(uint64_t i) const {
+  Cell out;
+  for (const Row& row : rows()) {
+    if (i < row.first || i >= row.end() || (i - row.first) % row.step >= row.each) continue;
+    const auto turn = static_cast<uint32_t>(row.lane + row.apart * ((i - row.first) / row.step));
+    if (row.write != kNoAct) out.write = turned(row.write, turn);
+    if (row.reads != kNoAct) out.reads = turned(row.reads, turn);
+  }
+  return out;
+}
+
 void ShadowPage::refine(int shift) {
+  to_cells();
   for (std::unique_ptr<Code[]>* codes : {&writes_, &writes_before_, &reads_}) {
     if (*codes == nullptr) continue;
     auto finer = std::make_unique<Code[]>(kPageBytes >> shift);
@@ -79,7 +120,17 @@ uint32_t ShadowPage::named_alike(const Code* codes, const CellRow& row, uint32_t
   return n;
 }
 
-ShadowPage::Acts ShadowPage::acts(const CellRow& row) const {
+ShadowPage::Acts ShadowPage::acts(const CellRow& row) {
+  if (row_count_ != 0) {
+    bool beside = true;
+    for (const Row& kept : rows()) {
+      if (kept.of(row)) return {row.lanes, kept.write, false, kept.reads, false};
+      const uint64_t end = row.first + uint64_t{row.step} * (row.lanes - 1) + row.each;
+      beside = beside && (end <= kept.first || kept.end() <= row.first);
+    }
+    if (beside) return {row.lanes, kNoAct, false, kNoAct, false};
+    rows_to_cells();
+  }
   uint32_t cells = row.lanes * row.each;
   const auto turned_for_row = [&](Code code) {
     return code == 0 ? kNoAct : turned(names_[(code >> 5) - 1], code - row.lane);
@@ -154,7 +205,7 @@ size_t ShadowPage::bytes() const {
   size_t codes = 0;
   for (const std::unique_ptr<Code[]>* c : {&writes_, &writes_before_, &reads_})
     codes += *c == nullptr ? 0 : cells;
-  return codes * sizeof(Code) + room_ * sizeof(uint32_t);
+  return codes * sizeof(Code) + room_ * sizeof(uint32_t) + (rows_ == nullptr ? 0 : sizeof(Rows));
 }
 
 size_t Shadow::bytes() const {

@@ -2,10 +2,12 @@
 // has read it since.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -33,17 +35,24 @@ struct CellRow {
 // The cells of kPageBytes of memory, as coarse as the finest access to it, so that an access covers whole
 // cells: 16 bytes at first, then 8, 4, 2 or 1. Few records and sets reach one page: it keeps a list of them,
 // and of a cell up to three numbers of 16 bits, which name the lane and a place in the list. Only read or
-// only written pages have one number a cell.
+// only written pages have one number a cell; those that were reached by the same one or two rows again and
+// again have none, but what each row has.
 class ShadowPage {
  public:
   static constexpr uint64_t kPageBytes = 256;
 
   int shift() const { return shift_; }  // a cell has 1 << shift bytes
   Cell cell(uint64_t i) const {
+    if (row_count_ != 0) return cell_of_rows(i);
     const auto of = [&](const std::unique_ptr<Code[]>& codes) {
       return codes == nullptr ? kNoAct : value(codes[i]);
     };
     return {of(writes_), of(writes_before_), of(reads_)};
+  }
+  // Of cells, no rows any more: to be called before the next three.
+  void to_cells() {
+    if (row_count_ != 0) [[unlikely]]
+      rows_to_cells();
   }
   void set(uint64_t i, const Cell& from, const Cell& to) {
     if (to.write != from.write) put(writes_, i, to.write);
@@ -75,14 +84,26 @@ class ShadowPage {
     bool any_reader = false;  // likewise: the record, or the set but for its turn
   };
   // Of so many lanes as possible; of none where already the cells of the first differ.
-  Acts acts(const CellRow& row) const;
-  void set_write(const CellRow& row, Act write) { put(writes_, row, write); }
-  void set_reads(const CellRow& row, Readers reads) { put(reads_, row, reads); }
+  Acts acts(const CellRow& row);
+  void set_write(const CellRow& row, Act write) {
+    if (Row* const kept = kept_row(row); kept != nullptr)
+      kept->write = write;
+    else
+      put(writes_, row, write);
+  }
+  void set_reads(const CellRow& row, Readers reads) {
+    if (Row* const kept = kept_row(row); kept != nullptr)
+      kept->reads = reads;
+    else
+      put(reads_, row, reads);
+  }
   // Cells of 1 << shift bytes from now on, fewer than before; each has what the one that it was part of had.
   void refine(int shift);
   // Each set of readers that a cell has becomes again(set), a set too.
   template <class Again>
   void replace_sets(Again again) {
+    for (Row& row : rows())
+      if (row.reads != kNoAct && (row.reads & kMany) != 0) row.reads = again(row.reads);
     if (std::none_of(names_.get(), names_.get() + count_, [](uint32_t name) { return (name & kMany) != 0; }))
       return;
     tidy();
@@ -95,6 +116,29 @@ class ShadowPage {
  private:
   using Code = uint16_t;  // 0: kNoAct; or a place + 1, and the lane of an act or the turn of a set
   static constexpr int kCoarsest = 4;  // 16 bytes
+
+  // The cells of a row, and what they have in common: as Acts of it.
+  struct Row {
+    uint8_t first = 0, lane = 0, lanes = 0, apart = 0;
+    uint16_t each = 0, step = 0;
+    Act write = kNoAct;
+    Readers reads = kNoAct;
+
+    bool of(const CellRow& row) const {
+      return first == row.first && lane == row.lane && lanes == row.lanes && apart == row.apart &&
+             each == row.each && step == row.step;
+    }
+    CellRow cells() const { return {first, lane, lanes, apart, each, step}; }
+    // Behind its last cell.
+    uint64_t end() const { return first + uint64_t{step} * (lanes - 1u) + each; }
+  };
+  std::span<Row> rows() const { return {row_count_ == 0 ? nullptr : rows_->data(), row_count_}; }
+  bool has_cells() const { return writes_ != nullptr || writes_before_ != nullptr || reads_ != nullptr; }
+  // The row where the page keeps it, from now on if there is room beside others; else nullptr, and the page
+  // is one of cells.
+  Row* kept_row(const CellRow& row);
+  void rows_to_cells();
+  Cell cell_of_rows(uint64_t i) const;
 
   uint32_t value(Code code) const {
     return code == 0 ? kNoAct : names_[(code >> 5) - 1] + code % machine::kLanes;
@@ -124,6 +168,10 @@ class ShadowPage {
   uint16_t count_ = 0, room_ = 0;                           // places used, and allocated
   uint16_t recent_ = 0;  // the place that was asked for last, if it is used
   uint8_t shift_ = kCoarsest;
+  uint8_t row_count_ = 0;  // rows kept: then there is no cell that has anything
+  // Those, of which none has a cell of the other; no room while there are none.
+  using Rows = std::array<Row, 2>;
+  std::unique_ptr<Rows> rows_;
 };
 
 class Shadow {
@@ -138,6 +186,7 @@ class Shadow {
       const uint64_t last = std::min(kPageBytes, first + (end - address));
       if (const uint64_t mask = (uint64_t{1} << page.shift()) - 1; ((first | last) & mask) != 0) [[unlikely]]
         page.refine(std::countr_zero(first | last));
+      page.to_cells();
       const int shift = page.shift();
       for (uint64_t i = first >> shift; i < last >> shift; ++i) {
         const uint64_t more = page.same_from(i, last >> shift) - 1;

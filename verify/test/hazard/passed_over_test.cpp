@@ -20,10 +20,11 @@ constexpr size_t kOwn = 256;  // bytes of a CTA's own
 launch::Launch launch_of(const std::string& body, bool read_only = false) {
   launch::Launch out;
   out.module = test::module_of(
-      ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 table, .param .u64 "
-      "own)\n"
-      "{\n.reg .b32 %r<8>;\n.reg .b64 %a<6>;\n.reg .pred %p<8>;\n.shared .align 16 .b8 word[512];\n.shared "
-      ".align 8 .b64 barrier;\n"
+      ".version 9.0\n.target sm_90a\n.address_size 64\n"
+      ".visible .entry k(.param .u64 table, .param .u64 own, .param .align 128 .b8 rows[128])\n{\n"
+      ".reg .b32 %r<8>;\n.reg .b64 %a<6>;\n.reg .pred %p<8>;\n"
+      ".shared .align 128 .b8 word[512];\n.shared .align 8 .b64 barrier;\n"
+      "mov.b64 %a5, rows;\ncvta.param.u64 %a5, %a5;\n"
       "ld.param.u64 %a0, [table];\nld.param.u64 %a1, [own];\nmov.u32 %r0, %ctaid.x;\n"
       "mul.wide.u32 %a4, %r0, " +
       std::to_string(kOwn) +
@@ -37,6 +38,12 @@ launch::Launch launch_of(const std::string& body, bool read_only = false) {
   out.shape.block = {64, 1, 1};
   out.add_buffer({"table", std::vector<std::byte>(kOwn), true, read_only, false});
   out.add_buffer({"own", std::vector<std::byte>(kCtas * kOwn), true, false, true});
+  machine::TensorMap rows;  // of 32 bytes each
+  rows.rank = 2;
+  rows.dims = {64, 4, 1, 1, 1};
+  rows.strides = {0, 64, 0, 0, 0};
+  rows.box = {32, 4, 1, 1, 1};
+  out.add_tensor_map(0, rows);
   return out;
 }
 
@@ -66,14 +73,16 @@ TEST(PassedOver, CountAllTheSame) {
   }
 }
 
-// What copies read counts by its pieces: of a bulk copy, and of one by each thread.
+// What copies read counts by its rows: of a tensor, and by each thread.
 TEST(PassedOver, CountWhatCopiesRead) {
   const std::string copies =
       "mov.u32 %r5, barrier;\nmov.u32 %r6, word;\nsetp.eq.u32 %p2, %r1, 0;\n"
       "@%p2 mbarrier.init.shared.b64 [%r5], 1;\n@%p2 fence.proxy.async.shared::cta;\nbar.sync 0;\n"
       "@%p0 st.shared.u32 [word+64], %r0;\n"
-      "@%p2 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r6], [%a0], 256, [%r5];\n"
-      "@%p2 mbarrier.arrive.expect_tx.shared.b64 %a4, [%r5], 256;\n"
+      "mov.u32 %r7, 0;\n@%p2 "
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+      "[%r6], [%a5, {%r7, %r7}], [%r5];\n"
+      "@%p2 mbarrier.arrive.expect_tx.shared.b64 %a4, [%r5], 128;\n"
       "wait: mbarrier.try_wait.parity.shared.b64 %p3, [%r5], 0;\n@!%p3 bra wait;\n"
       "@%p0 cp.async.ca.shared.global [word+256], [%a2], 4;\ncp.async.wait_all;\n";
   for (const bool read_only : {false, true}) {

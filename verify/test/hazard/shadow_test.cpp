@@ -79,6 +79,62 @@ TEST(Shadow, NothingIsKnownOfBytesThatNobodyReached) {
   EXPECT_EQ(shadow.touched(), 0u);
 }
 
+// Lanes that reach bytes of a page at one distance from each other.
+struct Lanes {
+  uint64_t address, bytes, step;
+  uint32_t lane, lanes, apart;
+
+  uint32_t of(uint32_t i, uint32_t value) const {
+    return value == kNoAct ? kNoAct : turned(value, lane + i * apart);
+  }
+};
+
+Lanes drawn_lanes() {
+  Lanes out{};
+  out.bytes = uint64_t{1} << *rc::gen::inRange(0, 6);
+  out.step = out.bytes * (*rc::gen::inRange(0, 3) == 0 ? *rc::gen::inRange<uint64_t>(1, 6) : 1);
+  out.address = out.bytes * *rc::gen::inRange<uint64_t>(0, 1024 / out.bytes);
+  const uint64_t room = (256 - out.address % 256 - out.bytes) / out.step + 1;
+  const auto fewer = *rc::gen::inRange<uint64_t>(1, 33);
+  out.lanes = static_cast<uint32_t>(std::min<uint64_t>(room, *rc::gen::arbitrary<bool>() ? 32 : fewer));
+  out.lane = *rc::gen::inRange<uint32_t>(0, 32);
+  out.apart = 1u << *rc::gen::inRange(0, 3);
+  return out;
+}
+
+// What the row's lanes find is what their bytes have; some change it, or all without a look.
+void take(const Lanes& l, uint32_t write, uint32_t reads, bool writes, bool reads_too, bool looks,
+          Shadow& shadow, Bytes& bytes) {
+  auto [page, row] = shadow.row(l.address, l.bytes, l.step, l.lane, l.lanes, l.apart);
+  ShadowPage::Acts found{l.lanes};
+  if (looks) found = page.acts(row);
+  RC_ASSERT(found.lanes <= l.lanes);
+  const auto same = [&](bool any, uint32_t want, uint32_t got) {
+    return any ? want != kNoAct && unturned(want) == unturned(got) : want == got;
+  };
+  const auto has = [&](uint32_t i) {
+    for (uint64_t b = 0; b < l.bytes; ++b) {
+      const Cell& cell = bytes[l.address + i * l.step + b];
+      if (!same(found.any_writer, l.of(i, found.write), cell.write) ||
+          !same(found.any_reader, l.of(i, found.reads), cell.reads) || cell.writes_before != kNoAct)
+        return false;
+    }
+    return true;
+  };
+  for (uint32_t i = 0; looks && i < found.lanes; ++i) RC_ASSERT(has(i));
+  RC_ASSERT(found.lanes == 0 || found.lanes == l.lanes || !has(found.lanes));
+  if (found.lanes == 0) return;
+  row.lanes = found.lanes;
+  if (writes) page.set_write(row, write);
+  if (reads_too) page.set_reads(row, reads);
+  for (uint32_t i = 0; i < found.lanes; ++i)
+    for (uint64_t b = 0; b < l.bytes; ++b) {
+      Cell& cell = bytes[l.address + i * l.step + b];
+      if (writes) cell.write = l.of(i, write);
+      if (reads_too) cell.reads = l.of(i, reads);
+    }
+}
+
 // The law: a byte's cell is what the last access to it left, whatever the sizes and places of others.
 RC_GTEST_PROP(Shadow, AByteHasWhatTheLastAccessLeft, ()) {
   Shadow shadow;
@@ -104,8 +160,48 @@ RC_GTEST_PROP(Shadow, AByteHasWhatTheLastAccessLeft, ()) {
     s.before_too = *rc::gen::arbitrary<bool>();
     s.writes_before = value(true);
     take(s, shadow, bytes);
+    if (*rc::gen::inRange(0, 40) == 0) expect_same(shadow, bytes, "meanwhile");
   }
   expect_same(shadow, bytes, "after " + std::to_string(steps) + " accesses");
+}
+
+// The same of rows of lanes, most of which come again, beside single accesses.
+RC_GTEST_PROP(Shadow, ARowHasWhatItsBytesHave, ()) {
+  Shadow shadow;
+  Bytes bytes;
+  std::vector<Lanes> known;
+  const auto value = [](bool sets) -> uint32_t {
+    const auto n = *rc::gen::inRange<uint32_t>(1, 6), lane = *rc::gen::inRange<uint32_t>(0, 32);
+    const int which = *rc::gen::inRange(0, sets ? 8 : 6);
+    return which == 0 ? kNoAct : which >= 6 ? kMany | act(n, lane) : act(n, lane);
+  };
+  const auto steps = *rc::gen::inRange(1, 80);
+  for (int i = 0; i < steps; ++i) {
+    const auto write = value(false), reads = value(true);
+    const bool writes = *rc::gen::arbitrary<bool>(), reads_too = *rc::gen::arbitrary<bool>();
+    const int which = *rc::gen::inRange(0, 10);
+    if (which == 0) {
+      const uint64_t size = uint64_t{1} << *rc::gen::inRange(0, 5);
+      take({size * *rc::gen::inRange<uint64_t>(0, 1024 / size), size, write, reads, writes, reads_too, write,
+            *rc::gen::inRange(0, 8) == 0},
+           shadow, bytes);
+      continue;
+    }
+    if (which == 1) {
+      const auto all = [](uint32_t set) {
+        return set != kNoAct && (set & kMany) != 0 ? set + act(100, 0) : set;
+      };
+      shadow.replace_sets([&](Readers set) { return all(set); });
+      for (auto& [address, cell] : bytes)
+        cell.reads = all(cell.reads), cell.writes_before = all(cell.writes_before);
+      continue;
+    }
+    if (known.empty() || which == 2) known.push_back(drawn_lanes());
+    take(known[*rc::gen::inRange<size_t>(0, known.size())], write, reads, writes, reads_too,
+         *rc::gen::inRange(0, 5) != 0, shadow, bytes);
+    if (which == 3) expect_same(shadow, bytes, "meanwhile");
+  }
+  expect_same(shadow, bytes, "after " + std::to_string(steps) + " rows");
 }
 
 }  // namespace
