@@ -261,40 +261,41 @@ template <bool Checked>
   bool ahead = cluster.counted()->leads, any_ahead = false;
   if (ahead && !may_go_ahead) return;
   do {
-    if (ahead && (warp.splits[at].budget <= 1 || !keeper.may_go_ahead(function, pc, together))) return;
+    if (ahead && (warp.splits[at].budget <= 1 || !keeper.may_go_ahead(function, pc, together, false))) return;
     const uint32_t from = pc;
-    const isa::Op& op = code[from];
-    if (op.kind == isa::OpKind::lanes) {
-      do {
-        const isa::Op& one = code[pc];
-        const uint32_t mask = guarded<Checked>(one, context, rows, defined, active, pc);
-        if (mask != 0) run_lanes<Checked>(one, context, rows, defined, mask);
-        count(mask);
-        ++pc;
-      } while (pc < last && code[pc].kind == isa::OpKind::lanes);
-      counts.at_limit = true;
-      any_ahead = ahead;
-      keeper.computed(function, from, pc);
-      continue;
-    }
-    uint32_t did = 0;  // lanes
-    const uint32_t mask =
-        op.kind == isa::OpKind::branch ? guarded<Checked>(op, context, rows, defined, active, pc) : 0;
-    if (op.kind == isa::OpKind::branch && (mask == 0 || mask == active)) {
-      did = mask == 0 ? 0 : lanes;
+    while (pc < last && code[pc].kind == isa::OpKind::lanes) {
+      const isa::Op& one = code[pc];
+      const uint32_t mask = guarded<Checked>(one, context, rows, defined, active, pc);
+      if (mask != 0) run_lanes<Checked>(one, context, rows, defined, mask);
       count(mask);
-      const bool back = mask != 0 && op.target <= pc;
-      pc = mask == 0 ? pc + 1 : op.target;
-      counts.at_limit = !back || !spend(warp, warp.splits[at], pc, counts.instructions);
+      ++pc;
+    }
+    uint32_t to = pc;
+    counts.at_limit = true;
+    if (pc < last && code[pc].kind == isa::OpKind::branch &&
+        (pc == from || !ahead ||
+         (warp.splits[at].budget > 1 && keeper.may_go_ahead(function, pc, together, true)))) {
+      const isa::Op& op = code[pc];
+      const uint32_t mask = guarded<Checked>(op, context, rows, defined, active, pc);
+      if (mask == 0 || mask == active) {
+        ++to;
+        count(mask);
+        const bool back = mask != 0 && op.target <= pc;
+        pc = mask == 0 ? pc + 1 : op.target;
+        counts.at_limit = !back || !spend(warp, warp.splits[at], pc, counts.instructions);
+      }
+    }
+    bool goes_on = ahead;
+    if (to != from) {
+      keeper.computed(function, from, to);
     } else {
       const uint64_t before = counts.instructions, lanes_before = counts.lanes;
       counts.at_limit = false;
       run_ops<Checked>(context, from + 1, pc, counts);
       if (counts.instructions == before) continue;
-      did = static_cast<uint32_t>(counts.lanes - lanes_before);
+      goes_on = keeper.executed(function, from, static_cast<uint32_t>(counts.lanes - lanes_before));
     }
     any_ahead = ahead;
-    bool goes_on = keeper.executed(function, from, did);
     const bool turn_over = !goes_on && !counts.at_limit && !counts.moved;
     if (turn_over && may_go_ahead) goes_on = ahead = keeper.goes_ahead();
     if (goes_on && !counts.moved) counts.at_limit = true;

@@ -81,7 +81,7 @@ class Clock final : public run::Timekeeper {
   void waits(const run::Taker& taker) override;
   double again(const run::Taker& taker, const machine::Agent* operation) override;
   bool goes_ahead() override;
-  bool may_go_ahead(int function, uint32_t pc, bool together) override;
+  bool may_go_ahead(int function, uint32_t pc, bool together, bool untold) override;
   void turn_ends(bool another) override;
   run::Past has_gone_ahead() override;
   bool goes_through() const override { return through_; }
@@ -108,7 +108,9 @@ class Clock final : public run::Timekeeper {
   struct ClusterTime;
   struct Watched;
   struct Access;
-  struct Sectors;
+  struct Scattered;
+  struct InARow;
+  struct Region;
   using Notes = std::span<const uint64_t>;
   Info classify(const isa::Op& op, const isa::Line& line, double warps);
   bool classify_barrier(std::string_view name, double warps, Info& out) const;
@@ -127,6 +129,7 @@ class Clock final : public run::Timekeeper {
   Block make_block(const std::vector<Info>& infos, uint32_t from, uint32_t to) const;
   uint32_t block(int function, uint32_t from, uint32_t to);
   void compute(Block& block, WarpTime& w, Quarter& quarter);
+  static Access access(const run::Reach& reach);
   static void note(const run::Reaches& reached, std::vector<uint64_t>& out);
   bool costs_time(int function, uint32_t pc, uint32_t lanes, Notes reached);
   void add_time(uint32_t block);
@@ -140,7 +143,8 @@ class Clock final : public run::Timekeeper {
   void lacks_row(int function, uint32_t pc);
   void memory(const Info& info, WarpTime& w, double start, Notes reached);
   double shared(const Access& a, Multiprocessor& sm, double start);
-  double global(const Access& a, Notes addresses, const Info& info, Multiprocessor& sm, double start);
+  template <class Reached>
+  double global(const Access& a, const Reached& reached, const Info& info, Multiprocessor& sm, double start);
   double from_l2(uint64_t address, double bytes, Multiprocessor& sm, double start, double l2_latency,
                  double dram_latency, Cause* why = nullptr);
   double beside() const;
@@ -153,7 +157,13 @@ class Clock final : public run::Timekeeper {
   double in_tensor_memory(const machine::Agent& agent, const machine::Task& task, uint32_t rank,
                           Operation& operation);
   Multiprocessor& sm_of(const ClusterTime& cluster, uint32_t rank) const;
-  double part_from_dram(uint64_t address, Asked** asked);
+  // That the address lies in, or none; valid until the next call.
+  Region* region_of(uint64_t address) {
+    for (Region& r : regions_)
+      if (r.has(address)) return &r;
+    return find_region(address);
+  }
+  Region* find_region(uint64_t address);
 
   double value(Key key) const { return values_[static_cast<size_t>(key)]; }
 
@@ -201,8 +211,9 @@ class Clock final : public run::Timekeeper {
     uint64_t base = 1, end = 0;
     double from_dram = 1;
     Asked* asked = nullptr;
+    bool has(uint64_t address) const { return address >= base && address < end; }
   };
-  std::array<Region, 8> regions_;  // that were reached of late, the last one first
+  std::array<Region, 8> regions_;  // that were found last, the last one first
   uint64_t ended_ = 0;
   double last_ = 0;
   int32_t last_link_ = Path::kNone;

@@ -81,27 +81,33 @@ void Clock::Ahead::make_room(size_t words) {
   notes_ = std::move(more);
 }
 
-void Clock::note(const run::Reaches& reached, std::vector<uint64_t>& out) {
+// What lanes reach, but for their own addresses where they have such.
+Clock::Access Clock::access(const run::Reach& r) {
   using How = Access::How;
+  const bool shared = r.first >= machine::kSharedWindow && r.first < machine::kLocalWindow;
+  const bool each = r.form == Form::each;
+  Access a;
+  a.first = r.first;
+  a.bytes = static_cast<uint32_t>(r.bytes);
+  a.kind = static_cast<uint32_t>(r.kind);
+  How how = r.form == Form::row ? How::row : each ? How::each : How::same;
+  if (shared && (each || r.bytes > kMostShared)) {
+    how = How::wavefronts;
+    a.many = wavefronts(r);
+  } else if (each) {
+    a.many = static_cast<uint32_t>(std::popcount(r.lanes));
+  }
+  a.how = static_cast<uint32_t>(how);
+  return a;
+}
+
+void Clock::note(const run::Reaches& reached, std::vector<uint64_t>& out) {
   for (const run::Reach& r : reached) {
-    const bool shared = r.first >= machine::kSharedWindow && r.first < machine::kLocalWindow;
-    const bool each = r.form == Form::each;
-    Access a;
-    a.first = r.first;
-    a.bytes = static_cast<uint32_t>(r.bytes);
-    a.kind = static_cast<uint32_t>(r.kind);
-    How how = r.form == Form::row ? How::row : each ? How::each : How::same;
-    if (shared && (each || r.bytes > kMostShared)) {
-      how = How::wavefronts;
-      a.many = wavefronts(r);
-    } else if (each) {
-      a.many = static_cast<uint32_t>(std::popcount(r.lanes));
-    }
-    a.how = static_cast<uint32_t>(how);
+    const Access a = access(r);
     const size_t at = out.size();
     out.resize(at + sizeof a / sizeof(uint64_t));
     std::memcpy(&out[at], static_cast<const void*>(&a), sizeof a);
-    if (how == How::each)
+    if (a.is(Access::How::each))
       for (uint32_t lanes = r.lanes; lanes != 0; lanes &= lanes - 1)
         out.push_back(r.addresses[static_cast<size_t>(std::countr_zero(lanes))]);
   }
@@ -119,13 +125,13 @@ constexpr size_t kMostNotes = 1024;
 
 }  // namespace
 
-bool Clock::may_go_ahead(int function, uint32_t pc, bool together) {
+bool Clock::may_go_ahead(int function, uint32_t pc, bool together, bool untold) {
   const Info& i = infos_[static_cast<size_t>(function)][pc];
   if (!together && (i.in_warp || i.meets || i.kind == OpKind::multiply_warp)) return false;
-  return i.ahead && warp_->ahead.size() < kMostNotes;
+  return i.ahead && warp_->ahead.size() + (untold ? 1 : 0) < kMostNotes;
 }
 
-void Clock::turn_ends(bool another) { warp_->ahead.add({.did = another, .ends_turn = 1}, {}); }
+void Clock::turn_ends(bool another) { warp_->ahead.add({.did = another, .ends_turn = 1}); }
 
 run::Past Clock::has_gone_ahead() {
   Ahead& ahead = warp_->ahead;
@@ -187,18 +193,26 @@ void Clock::let_go(uint32_t rank) {
 }
 
 bool Clock::executed(int function, uint32_t pc, uint32_t lanes) {
+  const Ahead::Step step{.number = pc, .function = static_cast<uint16_t>(function), .did = lanes != 0};
+  if (ahead_ && reached_.size() == 1) {
+    if (const Access a = access(*reached_.begin()); !a.is(Access::How::each)) {
+      warp_->ahead.add(step, std::span(&a, 1));
+      reached_.clear();
+      return true;
+    }
+  }
   notes_.clear();
   note(reached_, notes_);
   reached_.clear();
   if (!ahead_) return costs_time(function, pc, lanes, notes_);
-  warp_->ahead.add({.number = pc, .function = static_cast<uint16_t>(function), .did = lanes != 0}, notes_);
+  warp_->ahead.add(step, Notes(notes_));
   return true;
 }
 
 void Clock::computed(int function, uint32_t from, uint32_t to) {
   const uint32_t number = block(function, from, to);
   if (ahead_)
-    warp_->ahead.add({.number = number, .computes = 1}, {});
+    warp_->ahead.add({.number = number, .computes = 1}, blocks_[number].steps);
   else
     add_time(number);
 }

@@ -18,6 +18,9 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
   Block b;
   b.from = from;
   b.to = to;
+  b.branches = infos[to - 1].ends_block;
+  if (b.branches && --to == from) return b;
+  if (b.branches) b.steps = 2;
   b.line = infos[to - 1].line;
   struct Known {
     double at = 0;
@@ -30,6 +33,7 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
   std::unordered_map<uint32_t, uint32_t> before;  // rows that were there: their number in b.ins
   const double begin = 0;
   Quarter alone(begin);
+  std::array<double, kPipes> work{}, last{};
   uint32_t clock = 0;
   const auto in = [&](uint32_t row) -> uint32_t {
     const auto [at, is_new] = before.try_emplace(row, static_cast<uint32_t>(b.ins.size()));
@@ -80,8 +84,8 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
     ++clock;
     ++b.issues;
     ++b.by_source[static_cast<size_t>(i.source)];
-    b.work[pipe] += i.interval;
-    if (i.interval > 0) b.last[pipe] = i.interval;
+    work[pipe] += i.interval;
+    if (i.interval > 0) last[pipe] = i.interval;
     b.length = std::max(b.length, end);
     for (const uint32_t k : used)
       if (b.ins[k].use < 0 || start < b.ins[k].use) b.ins[k].use = start;
@@ -102,15 +106,11 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
       b.outs.push_back({row, known.at, b.issues == 0 ? 0 : double(known.position) / b.issues, known.needs});
   }
   std::erase_if(b.ins, [&](const Block::In& one) { return !made_[one.row]; });
-  // The pipes that it needs come first.
-  const auto pack = [&](Block::Work& of) {
-    for (uint32_t k = 0; k < b.pipes; ++k) of[k] = of[static_cast<size_t>(b.pipe[k])];
-  };
-  for (size_t p = 0; p < kPipes; ++p)
-    if (b.work[p] > 0) b.pipe[b.pipes++] = static_cast<Pipe>(p);
-  pack(b.work);
-  pack(b.last);
-  for (Block::In& one : b.ins) pack(one.work);
+  for (size_t p = 0; p < kPipes; ++p) {
+    if (work[p] <= 0) continue;
+    for (Block::In& one : b.ins) one.work[b.pipes] = one.work[p];
+    b.asks[b.pipes++] = {static_cast<Pipe>(p), work[p], last[p]};
+  }
   for (const Block::Out& one : b.outs) b.made = std::max(b.made, one.at);
   b.plain = true;
   return b;
@@ -130,8 +130,10 @@ void Clock::compute(Block& b, WarpTime& w, Quarter& quarter) {
   ++b.times;
   const double begin = w.clock;
   WarpTime::Row* const rows = w.rows.data();
-  named_.clear();
-  for (const Block::Name& n : b.names) named_.emplace_back(rows[n.of].at, rows[n.of].line);
+  if (!b.names.empty()) {
+    named_.clear();
+    for (const Block::Name& n : b.names) named_.emplace_back(rows[n.of].at, rows[n.of].line);
+  }
   // What is late holds back what needs it.
   double alone = begin + b.length, late_by = 0;
   uint64_t late = 0;
@@ -157,19 +159,21 @@ void Clock::compute(Block& b, WarpTime& w, Quarter& quarter) {
   }
   // What other warps have asked of the same parts holds back all.
   double end = alone;
-  const auto ask = [&](double at, uint32_t issues, const Block::Work& work, const Block::Work& less) {
-    if (issues == 0) return;
-    end = std::max(end, quarter.issue(at, issues) - 1);
-    for (uint32_t k = 0; k < b.pipes; ++k)
-      if (const double asked = work[k] - less[k]; asked > 0)
-        end = std::max(end, quarter.take(b.pipe[k], at, asked) - b.last[k]);
-  };
-  constexpr Block::Work kNone{};
+  const Quarter::Ask* const asks = b.asks.data();
   if (latest == nullptr) {
-    ask(begin, b.issues, b.work, kNone);
+    if (b.issues != 0) end = std::max(end, quarter.run(begin, b.issues, asks, asks + b.pipes));
   } else {
-    ask(begin, b.issues - latest->issues, b.work, latest->work);
-    ask(begin + late_by, latest->issues, latest->work, kNone);
+    std::array<Quarter::Ask, kPipes> before, behind;
+    const auto some = [&](auto& of, double at, uint32_t issues, const auto& amount) {
+      if (issues == 0) return;
+      size_t n = 0;
+      for (uint32_t k = 0; k < b.pipes; ++k)
+        if (const double asked = amount(k); asked > 0) of[n++] = {asks[k].pipe, asked, asks[k].last};
+      end = std::max(end, quarter.run(at, issues, of.data(), of.data() + n));
+    };
+    some(before, begin, b.issues - latest->issues,
+         [&](uint32_t k) { return asks[k].amount - latest->work[k]; });
+    some(behind, begin + late_by, latest->issues, [&](uint32_t k) { return latest->work[k]; });
   }
   const double held = end - alone;
   if (late == 0) {
@@ -191,14 +195,16 @@ void Clock::add_time(uint32_t number) {
   WarpTime& w = *warp_;
   Block& b = blocks_[number];
   turn_line_ = b.line;
-  if (b.plain) compute(b, w, sm_->quarters[w.quarter]);
-  if (b.plain && !b.lacks_rows) return;
-  for (uint32_t pc = b.from; pc < b.to; ++pc) {
-    if (!b.plain)
-      costs_time(b.function, pc, machine::kLanes, {});
-    else if (!infos_[static_cast<size_t>(b.function)][pc].has_row)
-      lacks_row(b.function, pc);
+  if (!b.plain) {
+    for (uint32_t pc = b.from; pc < b.to; ++pc) costs_time(b.function, pc, machine::kLanes, {});
+    return;
   }
+  compute(b, w, sm_->quarters[w.quarter]);
+  const uint32_t computes_to = b.to - (b.branches ? 1 : 0);
+  if (b.lacks_rows) [[unlikely]]
+    for (uint32_t pc = b.from; pc < computes_to; ++pc)
+      if (!infos_[static_cast<size_t>(b.function)][pc].has_row) lacks_row(b.function, pc);
+  if (b.branches) costs_time(b.function, computes_to, machine::kLanes, {});
 }
 
 }  // namespace bitwell::timing

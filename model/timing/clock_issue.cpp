@@ -76,7 +76,8 @@ bool Clock::costs_time(int function, uint32_t pc, uint32_t lanes, Notes reached)
   const Info& i = infos_[static_cast<size_t>(function)][pc];
   WarpTime& w = *warp_;
   turn_line_ = i.line;
-  if (!i.has_row) lacks_row(function, pc);
+  if (!i.has_row) [[unlikely]]
+    lacks_row(function, pc);
   if (i.kind == OpKind::arithmetic) return compute(i, w, *sm_) - turn_begin_ < kAhead && i.goes_on;
   return act(i, w, *sm_, lanes, reached);
 }

@@ -16,37 +16,37 @@ bool falls_below(uint64_t address, double part) {
 
 constexpr uint64_t kSector = 32, kSectors = kLine / kSector;
 
+// Of a line, those that hold bytes from one address up to another, of which it has some.
+uint32_t sectors_between(uint64_t line, uint64_t from, uint64_t to) {
+  const uint64_t begin = line * kLine;
+  const uint64_t first = from > begin ? (from - begin) / kSector : 0;
+  const uint64_t last = std::min((to - 1 - begin) / kSector, kSectors - 1);
+  return (2u << last) - (1u << first);
+}
+
 }  // namespace
 
-double Clock::part_from_dram(uint64_t address, Asked** asked) {
-  const auto holds = [&](const Region& r) { return address >= r.base && address < r.end; };
-  if (!holds(regions_.front())) {
-    auto at = std::find_if(regions_.begin() + 1, regions_.end(), holds);
-    if (at == regions_.end()) {
-      const machine::Region* region = global_->find(address, 1);
-      if (region == nullptr) {
-        if (asked != nullptr) *asked = nullptr;
-        return 1;
-      }
-      const auto known = from_dram_.find(region->base());
-      Asked& of = asked_[region->base()];
-      of.name = region->name();
-      of.size = region->size();
-      *--at = {region->base(), region->base() + region->size(), known == from_dram_.end() ? 1 : known->second,
-               &of};
-    }
-    std::rotate(regions_.begin(), at, at + 1);
-  }
-  if (asked != nullptr) *asked = regions_.front().asked;
-  return regions_.front().from_dram;
+Clock::Region* Clock::find_region(uint64_t address) {
+  const machine::Region* region = global_->find(address, 1);
+  if (region == nullptr) return nullptr;
+  const auto known = from_dram_.find(region->base());
+  Asked& of = asked_[region->base()];
+  of.name = region->name();
+  of.size = region->size();
+  std::rotate(regions_.begin(), regions_.end() - 1, regions_.end());
+  regions_.front() = {region->base(), region->base() + region->size(),
+                      known == from_dram_.end() ? 1 : known->second, &of};
+  return &regions_.front();
 }
 
 // When so many bytes have come from L2 or DRAM. `why`: of a copy.
 double Clock::from_l2(uint64_t address, double bytes, Multiprocessor& sm, double start, double l2_latency,
                       double dram_latency, Cause* why) {
-  Asked* asked = nullptr;
-  double part = part_from_dram(address, &asked);
-  if (asked != nullptr) asked->read += bytes;
+  double part = 1;
+  if (Region* const region = region_of(address); region != nullptr) {
+    part = region->from_dram;
+    region->asked->read += bytes;
+  }
   // Where every cluster is looked at, it is known who was first; in a sample, how many are. Whoever asks for
   // what is on its way has it when the first one has.
   bool far = false;
@@ -91,57 +91,50 @@ double Clock::shared(const Access& a, Multiprocessor& sm, double start) {
   return sm.memory.take(start, fronts * value(Key::shared_interval));
 }
 
-// By what lanes reach of lines: the sectors of each, and where the first byte lies that is reached in one.
-struct Clock::Sectors {
-  struct Line {
-    uint64_t line;
-    uint32_t sectors;  // a bit each
-  };
-  std::array<Line, 32 * 17> lines;
-  size_t count = 0;  // of lines
-  uint32_t all = 0;  // sectors
-  const Access& access;
+// The sectors of a line that lanes reach, a bit each.
+struct LineSectors {
+  uint64_t line;
+  uint32_t sectors;
+};
+
+// What lanes reach that have addresses of their own: lines in their order.
+struct Clock::Scattered {
+  std::array<LineSectors, 32 * 17> lines;
+  size_t count = 0;
+  uint32_t bytes;  // of each lane
   const Notes addresses;
 
-  Sectors(const Access& a, Notes those) : access(a), addresses(those) {
-    if (!a.is(Access::How::each)) {
-      add_from(a.first, a.first + (a.is(Access::How::row) ? uint64_t{machine::kLanes} : 1) * a.bytes);
-    } else {
-      bool ascend = true;
-      for (const uint64_t from : addresses) {
-        ascend = ascend && (count == 0 || from / kLine >= lines[count - 1].line);
-        add_from(from, from + a.bytes);
-      }
-      if (!ascend) {
-        std::sort(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(count),
-                  [](const Line& x, const Line& y) { return x.line < y.line; });
-        join();
-      }
+  Scattered(const Access& a, Notes those) : bytes(a.bytes), addresses(those) {
+    bool ascend = true;
+    for (const uint64_t from : addresses) {
+      ascend = ascend && (count == 0 || from / kLine >= lines[count - 1].line);
+      add(from, from + bytes);
     }
-    constexpr std::array<uint8_t, 1 << kSectors> kBits{0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
-    for (size_t i = 0; i < count; ++i) all += kBits[lines[i].sectors];
+    if (ascend) return;
+    std::sort(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(count),
+              [](const LineSectors& x, const LineSectors& y) { return x.line < y.line; });
+    join();
   }
+  size_t sectors() const {
+    constexpr std::array<uint8_t, 1 << kSectors> kBits{0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
+    size_t all = 0;
+    for (size_t i = 0; i < count; ++i) all += kBits[lines[i].sectors];
+    return all;
+  }
+  LineSectors at(size_t k) const { return lines[k]; }
   // A sector may begin before the region in which the bytes lie that are reached in it.
   uint64_t first_byte(uint64_t sector) const {
-    if (!access.is(Access::How::each)) return std::max(access.first, sector * kSector);
     for (const uint64_t from : addresses)
-      if (from / kSector <= sector && sector <= (from + access.bytes - 1) / kSector)
+      if (from / kSector <= sector && sector <= (from + bytes - 1) / kSector)
         return std::max(from, sector * kSector);
     return sector * kSector;
   }
-  uint64_t lowest() const {
-    const Line& l = lines.front();
-    return first_byte(l.line * kSectors + static_cast<uint64_t>(std::countr_zero(l.sectors)));
-  }
 
  private:
-  void add_from(uint64_t from, uint64_t to) {
+  void add(uint64_t from, uint64_t to) {
     for (uint64_t line = from / kLine; line * kLine < to && count < lines.size(); ++line) {
-      const uint64_t begin = line * kLine;
-      const uint64_t first = from > begin ? (from - begin) / kSector : 0;
-      const uint64_t last = std::min((to - 1 - begin) / kSector, kSectors - 1);
       if (count == 0 || lines[count - 1].line != line) lines[count++] = {line, 0};
-      lines[count - 1].sectors |= (2u << last) - (1u << first);
+      lines[count - 1].sectors |= sectors_between(line, from, to);
     }
   }
   // Lines that stand there several times.
@@ -156,32 +149,50 @@ struct Clock::Sectors {
   }
 };
 
-double Clock::global(const Access& a, Notes addresses, const Info& i, Multiprocessor& sm, double start) {
-  const Sectors sectors(a, addresses);
+// What they reach that follows each other.
+struct Clock::InARow {
+  uint64_t from, to;
+  size_t count;  // of lines
+
+  InARow(uint64_t first, uint64_t bytes)
+      : from(first), to(first + bytes), count(bytes == 0 ? 0 : (to - 1) / kLine - from / kLine + 1) {}
+  size_t sectors() const { return count == 0 ? 0 : (to - 1) / kSector - from / kSector + 1; }
+  LineSectors at(size_t k) const {
+    const uint64_t line = from / kLine + k;
+    return {line, sectors_between(line, from, to)};
+  }
+  uint64_t first_byte(uint64_t sector) const { return std::max(from, sector * kSector); }
+};
+
+template <class Reached>
+[[gnu::always_inline]] inline double Clock::global(const Access& a, const Reached& reached, const Info& i,
+                                                   Multiprocessor& sm, double start) {
   constexpr double kProbed = 512;
-  const double data = static_cast<double>(sectors.all) * 32 * value(Key::l1_interval) / kProbed;
-  double end = sm.memory.take(start, std::max(static_cast<double>(sectors.count), data));
-  warp_->pending = std::max(warp_->pending, end - value(Key::queue));
+  const double bytes = static_cast<double>(reached.sectors()) * 32;
+  const double data = bytes * value(Key::l1_interval) / kProbed;
+  const double served = sm.memory.take(start, std::max(static_cast<double>(reached.count), data));
+  warp_->pending = std::max(warp_->pending, served - value(Key::queue));
   if (a.is(machine::AccessKind::write)) {
-    const double bytes = static_cast<double>(sectors.all) * 32;
     sm.l2.take(start, bytes);
     l2_.take(start, bytes);
-    Asked* asked = nullptr;
-    if (sectors.count != 0) part_from_dram(sectors.lowest(), &asked);
-    if (asked != nullptr) asked->written += bytes;
+    if (reached.count != 0) {
+      const auto [line, sectors] = reached.at(0);
+      const uint64_t lowest =
+          reached.first_byte(line * kSectors + static_cast<uint64_t>(std::countr_zero(sectors)));
+      if (Region* const region = region_of(lowest); region != nullptr) region->asked->written += bytes;
+    }
     dram_.take(start, bytes);
-    return end;
+    return served;
   }
-  const double queued = end;
-  end = queued + value(Key::l1_latency);
+  double end = served + value(Key::l1_latency);
   const bool cached = a.is(machine::AccessKind::read) && i.cached;
-  for (size_t k = 0; k < sectors.count; ++k) {
-    const auto [line, wanted] = sectors.lines[k];
+  for (size_t k = 0; k < reached.count; ++k) {
+    const auto [line, wanted] = reached.at(k);
     for (uint32_t missing = cached ? sm.l1.misses(line, touched_.number(line), wanted) : wanted;
          missing != 0;) {
       const auto first = static_cast<uint32_t>(std::countr_zero(missing));
       const auto run = static_cast<uint32_t>(std::countr_one(missing >> first));
-      end = std::max(end, from_l2(sectors.first_byte(line * kSectors + first), run * 32.0, sm, queued,
+      end = std::max(end, from_l2(reached.first_byte(line * kSectors + first), run * 32.0, sm, served,
                                   value(Key::l2_latency), value(Key::dram_latency)));
       missing &= ~(((1u << run) - 1) << first);
     }
@@ -211,7 +222,11 @@ void Clock::memory(const Info& i, WarpTime& w, double start, Notes reached) {
                                                                               : Key::shared_latency));
       slow = true;
     } else if (machine::is_global(a.first)) {
-      const double fetched = global(a, addresses, i, sm, start);
+      const double fetched =
+          a.is(Access::How::each)
+              ? global(a, Scattered(a, addresses), i, sm, start)
+              : global(a, InARow(a.first, (a.is(Access::How::row) ? uint64_t{machine::kLanes} : 1) * a.bytes),
+                       i, sm, start);
       const bool update = a.is(machine::AccessKind::update);
       done = std::max(done, update ? fetched + value(Key::global_atomic) - value(Key::l2_latency) : fetched);
       slow = true;

@@ -49,9 +49,7 @@ double Clock::store(const Task& task, double start) {
   const double fixed = value(Key::store_read);
   constexpr double kProbed = 32768;
   const double rate = kProbed / (value(Key::store_rate) - fixed);
-  Asked* asked = nullptr;
-  part_from_dram(task.global, &asked);
-  if (asked != nullptr) asked->written += bytes;
+  if (Region* const region = region_of(task.global); region != nullptr) region->asked->written += bytes;
   return std::max({start + fixed + bytes / rate, l2_.take(start, bytes) + fixed, dram_.take(start, bytes)});
 }
 

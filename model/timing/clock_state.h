@@ -36,10 +36,8 @@ struct Clock::Info {
   int line = 0;                       // of the PTX
 };
 
-// Operations from one on, up to `to`, that only compute, as one.
+// Operations from one on, up to `to`, that only compute, as one; but for a branch at their end.
 struct Clock::Block {
-  // Cycles of each pipe of a quarter that has any, by the block's pipes.
-  using Work = std::array<double, kPipes>;
   // A row that was there before: when it is first needed, and when what comes of it has begun, both from the
   // block's begin on; how much that is.
   struct In {
@@ -47,7 +45,7 @@ struct Clock::Block {
     uint64_t bit = 0;
     double use = 0, end = 0;
     uint32_t issues = 0;
-    Work work{};
+    std::array<double, kPipes> work{};  // as the block's asks
   };
   // A row that is made: when it is there; behind which part of the block; the bits of what it comes of.
   struct Out {
@@ -64,13 +62,14 @@ struct Clock::Block {
   int function = 0;
   uint32_t next = kNone;  // of those that begin there
   bool plain = false;     // else one operation after the other
+  bool branches = false;  // at its end
+  uint8_t steps = 1;      // the branch is one more
   bool lacks_rows = false;
   int line = 0;
   double length = 0;   // until the last has begun
   double made = 0;     // until the last row is there, alone
   uint32_t pipes = 0;  // that it needs
-  std::array<Pipe, kPipes> pipe{};
-  Work work{}, last{};
+  std::array<Quarter::Ask, kPipes> asks{};
   std::vector<In> ins;
   std::vector<Out> outs;
   std::vector<Name> names;
@@ -110,15 +109,25 @@ class Clock::Ahead {
   };
   static_assert(sizeof(Step) == sizeof(uint64_t));
   bool empty() const { return at_ == size_; }
-  // In words.
-  size_t size() const { return size_; }
+  // What is noted, as so many steps and what they reached; until all of it has cost its time.
+  size_t size() const { return noted_; }
   const uint64_t* next() const { return notes_.get() + at_; }
-  void add(Step step, Notes reached) {
-    if (size_ + 1 + reached.size() > room_) make_room(1 + reached.size());
-    step.notes = static_cast<uint16_t>(reached.size());
+  // `steps`: that it stands for.
+  void add(Step step, size_t steps = 1) {
+    if (size_ == room_) make_room(1);
     std::memcpy(&notes_[size_], static_cast<const void*>(&step), sizeof step);
-    std::copy(reached.begin(), reached.end(), &notes_[size_ + 1]);
-    size_ += 1 + reached.size();
+    ++size_;
+    noted_ += steps;
+  }
+  // Of one that reached `reached`.
+  template <class T>
+  void add(Step step, std::span<const T> reached) {
+    step.notes = static_cast<uint16_t>(reached.size_bytes() / sizeof(uint64_t));
+    if (size_ + 1 + step.notes > room_) make_room(1 + step.notes);
+    std::memcpy(&notes_[size_], static_cast<const void*>(&step), sizeof step);
+    std::memcpy(&notes_[size_ + 1], static_cast<const void*>(reached.data()), reached.size_bytes());
+    size_ += 1 + step.notes;
+    noted_ += 1 + step.notes;
   }
   // The first that has not cost its time.
   Step first() const {
@@ -133,12 +142,12 @@ class Clock::Ahead {
   }
   // What that one reached; until something is added.
   Notes reached(Step last) const { return {notes_.get() + at_ - last.notes, last.notes}; }
-  void start_again() { at_ = size_ = 0; }
+  void start_again() { at_ = size_ = noted_ = 0; }
 
  private:
   void make_room(size_t words);
   std::unique_ptr<uint64_t[]> notes_;
-  size_t room_ = 0, size_ = 0, at_ = 0;
+  size_t room_ = 0, size_ = 0, at_ = 0, noted_ = 0;
 };
 
 struct alignas(64) Clock::WarpTime {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "model/timing/cost.h"
@@ -22,10 +23,15 @@ class L1 {
   uint32_t misses(uint64_t line, uint32_t number, uint32_t sectors) {
     std::array<uint32_t, kWays>& ways = sets_[(line ^ (line >> 9)) % count_].ways;
     const uint32_t there = number + 1;
-    size_t at = 0;
-    while (at < kWays && ways[at] >> kSectors != there) ++at;
-    const uint32_t had = at < kWays ? ways[at] & kAllSectors : 0;
-    for (size_t k = std::min(at, kWays - 1); k > 0; --k) ways[k] = ways[k - 1];
+    uint32_t any = 0;  // all at once, since most are not there
+    for (size_t k = 0; k < kWays; ++k) any |= ways[k] >> kSectors == there ? 1 : 0;
+    uint32_t had = 0;
+    size_t at = kWays - 1;
+    if (any != 0) {
+      for (at = 0; ways[at] >> kSectors != there;) ++at;
+      had = ways[at] & kAllSectors;
+    }
+    std::memmove(&ways[1], &ways[0], at * sizeof ways[0]);
     ways.front() = there << kSectors | had | sectors;
     return sectors & ~had;
   }
@@ -51,9 +57,28 @@ class Quarter {
  public:
   Quarter(const double& now) : often_(16, 1, &now), sfu_(32, 1, &now) {}
   // As a server of issue slots, or of that pipe.
-  double issue(double at, double amount) { return often_.take(kIssue, at, amount); }
-  double take(Pipe pipe, double at, double amount) {
+  [[gnu::always_inline]] double issue(double at, double amount) { return often_.take(kIssue, at, amount); }
+  [[gnu::always_inline]] double take(Pipe pipe, double at, double amount) {
     return pipe == Pipe::sfu ? sfu_.take(at, amount) : often_.take(static_cast<size_t>(pipe), at, amount);
+  }
+  // Of operations that are issued one behind the other: what they ask of a pipe, and what the last of them
+  // does.
+  struct Ask {
+    Pipe pipe;
+    double amount, last;
+  };
+  // Some operations, 1 or more, for one time: when the last is issued, or begins in its pipe if that is
+  // later.
+  [[gnu::always_inline]] double run(double at, double issues, const Ask* first, const Ask* end) {
+    auto then = often_.then(at);
+    double out = often_.take(kIssue, then, issues) - 1;
+    for (; first != end; ++first) {
+      const double done = first->pipe == Pipe::sfu
+                              ? sfu_.take(at, first->amount)
+                              : often_.take(static_cast<size_t>(first->pipe), then, first->amount);
+      out = std::max(out, done - first->last);
+    }
+    return out;
   }
 
  private:

@@ -23,34 +23,54 @@ class Servers {
         cycles_(1 / rate),
         capacity_(static_cast<float>(interval * rate)),
         bits_(now == nullptr ? kMostBits : kLeastBits),
+        mask_((uint64_t{1} << bits_) - 1),
         now_(now),
         rate_(rate),
         slots_(make_slots(bits_)) {}
 
+  // A time for which one or more are asked.
+  struct Then {
+    double at;
+    uint64_t index;  // of its interval
+    uint16_t round;
+    size_t first;  // of the slots there
+    double begin;
+  };
+  [[gnu::always_inline]] Then then(double at) const {
+    const auto index = static_cast<int64_t>(std::max(0.0, at) * inverse_);
+    const auto number = static_cast<uint64_t>(index);
+    return {at, number, static_cast<uint16_t>(number >> bits_), place(0, number),
+            static_cast<double>(index) * interval_};
+  }
   // When `amount` that is asked of that one for that time has been served.
-  [[gnu::always_inline]] double take(size_t which, double at, double amount) {
-    One& one = all_[which];
-    one.served += amount;
-    auto index = static_cast<uint64_t>(static_cast<int64_t>(std::max(0.0, at) * inverse_));
-    if (index >= one.full_from && index < one.full_to) index = one.full_to;
-    Slot& slot = slots_[place(which, index)];
-    const auto round = static_cast<uint16_t>(index >> bits_);
-    if (slot.round == round) {
+  [[gnu::always_inline]] double take(size_t which, Then& then, double amount) {
+    const Full& full = full_[which];
+    uint64_t index = then.index;
+    if (index < full.to && index >= full.from) {
+      index = full.to;
+    } else if (Slot& slot = slots_[then.first + which]; slot.round == then.round) {
       if (amount < capacity_ - static_cast<double>(slot.used)) [[likely]] {
         slot.used += static_cast<float>(amount);
-        return std::max(end(index, slot), at + amount * cycles_);
+        return std::max(then.begin + static_cast<double>(slot.used) * cycles_, then.at + amount * cycles_);
       }
     } else if (amount < capacity_ && may_go(index, slot)) [[likely]] {
-      slot = {round, 0, static_cast<float>(amount)};
-      return std::max(end(index, slot), at + amount * cycles_);
+      slot = {then.round, 0, static_cast<float>(amount)};
+      return std::max(then.begin + static_cast<double>(slot.used) * cycles_, then.at + amount * cycles_);
     }
-    return take_slowly(which, index, at, amount);
+    const double out = take_slowly(which, index, then.at, amount);
+    then = this->then(then.at);  // slots may stand elsewhere now
+    return out;
+  }
+  [[gnu::always_inline]] double take(size_t which, double at, double amount) {
+    Then then = this->then(at);
+    return take(which, then, amount);
   }
   // Where there is one.
   [[gnu::always_inline]] double take(double at, double amount) requires(Some == 1) {
+    served_ += amount;
     return take(0, at, amount);
   }
-  double served(size_t which = 0) const { return all_[which].served; }
+  double served() const requires(Some == 1) { return served_; }
   double rate() const { return rate_; }
 
  private:
@@ -63,9 +83,9 @@ class Servers {
     uint16_t further;  // of one that is full: so many behind the next one is the first that may not be
     float used;
   };
-  struct One {
-    double served = 0;
-    uint64_t full_from = 0, full_to = 0;  // the last run of intervals that have nothing left
+  // The last run of intervals that have nothing left.
+  struct Full {
+    uint64_t from = 0, to = 0;
   };
   struct Free {
     void operator()(Slot* s) const { std::free(s); }
@@ -76,9 +96,7 @@ class Servers {
     if (out == nullptr) throw std::bad_alloc();
     return out;
   }
-  size_t place(size_t which, uint64_t index) const {
-    return (index & ((uint64_t{1} << bits_) - 1)) * Some + which;
-  }
+  size_t place(size_t which, uint64_t index) const { return (index & mask_) * Some + which; }
   // Of an interval that had another's place, or that has not got as much left.
   [[gnu::noinline]] double take_slowly(size_t which, uint64_t index, double at, double amount) {
     Slot& slot = this->slot(which, index);
@@ -102,7 +120,7 @@ class Servers {
   bool may_go(uint64_t index, const Slot& at) const {
     if (at.used <= 0 || bits_ == kMostBits) return true;
     const auto rounds = static_cast<int16_t>(static_cast<uint16_t>((index >> bits_) - at.round));
-    return rounds > 0 && index + kBack < now_index() + (uint64_t{1} << bits_);
+    return rounds > 0 && index + kBack < now_index() + (static_cast<uint64_t>(rounds) << bits_);
   }
   [[gnu::noinline]] Slot& slot_with_room(size_t which, uint64_t index) {
     Slot* out = &slots_[place(which, index)];
@@ -128,13 +146,15 @@ class Servers {
     for (size_t i = 0; i < many; ++i)
       for (size_t which = 0; which < Some; ++which) {
         const Slot& from = few[i * Some + which];
+        if (from.used <= 0) continue;
         const uint64_t index = index_of(now, i, from);
-        if (from.used <= 0 || index + kBack < now) continue;
+        if (index + kBack < now) continue;
         more[index % (2 * many) * Some + which] = {static_cast<uint16_t>(index >> (bits_ + 1)), from.further,
                                                    from.used};
       }
     slots_ = std::move(more);
     ++bits_;
+    mask_ = 2 * mask_ + 1;
   }
   // The first from there on that has something left.
   uint64_t not_full(size_t which, uint64_t index) {
@@ -168,24 +188,24 @@ class Servers {
       }
       left -= free;
       slot->used = static_cast<float>(capacity_);
-      fill(all_[which], index);
+      fill(full_[which], index);
       if (left <= 0) return end(index, *slot);
     }
   }
-  static void fill(One& one, uint64_t index) {
-    if (index == one.full_to)
-      ++one.full_to;
-    else if (index > one.full_to) {
-      one.full_from = index;
-      one.full_to = index + 1;
-    }
+  static void fill(Full& full, uint64_t index) {
+    if (index == full.to)
+      ++full.to;
+    else if (index > full.to)
+      full = {index, index + 1};
   }
   double inverse_, interval_, cycles_, capacity_;
   int bits_;
+  uint64_t mask_;  // of a place by an interval's number
   const double* now_;
   double rate_;
+  double served_ = 0;
   Slots slots_;
-  std::array<One, Some> all_{};
+  std::array<Full, Some> full_{};
 };
 
 using Server = Servers<1>;

@@ -108,15 +108,18 @@ class Timekeeper {
   // A warp has executed an operation of a function, by so many lanes; by none where its guard held for none.
   // Returns whether the turn may go on behind one that would end it.
   virtual bool executed(int /*function*/, uint32_t /*pc*/, uint32_t /*lanes*/) { return false; }
-  // Instead of executed(): of operations that compute in registers alone.
+  // Instead of executed(): of operations that compute in registers alone; the last may be a branch of all
+  // lanes or of none.
   virtual void computed(int function, uint32_t from, uint32_t to) = 0;
   // A warp may execute before its time what no other can tell from its doing so later: its registers are at
   // hand now, and not when its turn comes. The keeper notes what it is told of that, and has it cost its time
   // in the turns to come. Whether the warp whose turn is over by time does so from now on.
   virtual bool goes_ahead() { return false; }
   // Whether it may execute that operation too; where not, that waits for its time. `together`: all its
-  // threads do.
-  virtual bool may_go_ahead(int /*function*/, uint32_t /*pc*/, bool /*together*/) { return false; }
+  // threads do. `untold`: it stands behind what is still to be told of.
+  virtual bool may_go_ahead(int /*function*/, uint32_t /*pc*/, bool /*together*/, bool /*untold*/) {
+    return false;
+  }
   // A turn would end here: that of what it was told last, if it has not ended with that; or, `another`, one
   // that begins behind that if it has.
   virtual void turn_ends(bool /*another*/) {}

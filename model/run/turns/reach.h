@@ -40,6 +40,7 @@ class Reaches {
     r.first = first;
   }
   void clear() { count_ = 0; }
+  size_t size() const { return count_; }
   const Reach* begin() const { return all_.data(); }
   const Reach* end() const { return all_.data() + count_; }
 

@@ -155,20 +155,23 @@ TEST(Timed, AServerWithLittleRoomServesAsOneWithMuch) {
 }
 
 TEST(Timed, ServersThatStandTogetherServeAsEachAlone) {
-  double now = 0;
-  Servers<3> together(16, 1, &now);
-  std::array<Server, 3> alone{Server(16, 1, &now), Server(16, 1, &now), Server(16, 1, &now)};
   uint64_t drawn = 1;
-  for (int i = 0; i < 200000; ++i) {
-    drawn = drawn * 6364136223846793005 + 1442695040888963407;
-    const size_t which = (drawn >> 60) % 3;  // the first has the most to do
-    const double at = now + static_cast<double>(drawn >> 33 & (i % 1000 == 0 ? 0x3fff : 0x3ff));
-    const double amount = static_cast<double>(drawn >> 50 & 31) / 4;
-    ASSERT_EQ(together.take(which, at, amount), alone[which].take(at, amount)) << i;
-    now += static_cast<double>(drawn >> 62);
+  for (int run = 0; run < 200; ++run) {
+    double now = 0;
+    Servers<3> together(16, 1, &now);
+    std::array<Server, 3> alone{Server(16, 1, &now), Server(16, 1, &now), Server(16, 1, &now)};
+    for (int i = 0; i < 1000; ++i) {
+      drawn = drawn * 6364136223846793005 + 1442695040888963407;
+      const size_t which = (drawn >> 60) % 3, other = (which + 1) % 3;  // the first has the most to do
+      const double at = now + static_cast<double>(drawn >> 33 & (i % 100 == 0 ? 0x3fff : 0x3ff));
+      const double amount = static_cast<double>(drawn >> 50 & 31) / 4;
+      auto then = together.then(at);  // for both, though the first may need more room
+      for (const size_t one : {which, other})
+        ASSERT_EQ(together.take(one, then, amount), alone[one].take(at, amount)) << run << ' ' << i;
+      ASSERT_EQ(together.take(other, at, 1), alone[other].take(at, 1)) << run << ' ' << i;
+      now += static_cast<double>(drawn >> 62);
+    }
   }
-  for (size_t which = 0; which < alone.size(); ++which)
-    EXPECT_EQ(together.served(which), alone[which].served());
 }
 
 // Numbers are the same for a line whenever it is asked, and others for others.
