@@ -7,11 +7,11 @@
 
 #include <algorithm>
 #include <limits>
-#include <queue>
 #include <set>
 #include <utility>
 
 #include "model/run/turns/chooser.h"
+#include "model/run/turns/order.h"
 #include "model/run/turns/residents.h"
 #include "model/run/wait.h"
 
@@ -23,8 +23,22 @@ namespace {
 
 // The first of those whose time is the least.
 void find_first(Earliest& of) {
-  const auto before = [](const Due& a, const Due& b) { return a.at < b.at; };
-  of.first = static_cast<size_t>(std::min_element(of.all.begin(), of.all.end(), before) - of.all.begin());
+  const Due* const all = of.all.data();
+  size_t first = 0;
+  for (size_t i = 1; i < of.all.size(); ++i)
+    if (all[i].at < all[first].at) first = i;
+  of.first = first;
+}
+
+// Into the host's caches, since it is looked at soon.
+void fetch(const Earliest& of) {
+#ifdef __GNUC__
+  __builtin_prefetch(of.all.data());
+#endif
+}
+
+Order::Next next_of(const Due& due) {
+  return {due.at, due.taker.cluster, due.taker.operation == 0 ? due.taker.warp : Order::kNoWarp};
 }
 
 // Whether it waits for a change that anyone may make.
@@ -163,16 +177,6 @@ void Residents::run_timed(ByTime& times) {
   Timekeeper& keeper = times.begins(grid);
   launches_.front().room = {keeper.residents(), "as the model of time has it"};
   LargePages pages;
-  struct Next {
-    double at;
-    uint32_t cluster;
-    bool operator>(const Next& o) const { return std::pair(at, cluster) > std::pair(o.at, o.cluster); }
-  };
-  // Of each cluster who is the first there, the earliest on top; clusters where none can go on.
-  struct Order : std::priority_queue<Next, std::vector<Next>, std::greater<>> {
-    // One of the next, from 0 on: the first of them is, the others most likely.
-    const Next* soon(size_t i) const { return i < c.size() ? &c[i] : nullptr; }
-  };
   Order order;
   struct There {
     Cluster* cluster = nullptr;
@@ -189,7 +193,7 @@ void Residents::run_timed(ByTime& times) {
   const auto look = [&](Cluster& cluster) {
     if (all.size() <= cluster.number) all.resize(cluster.number + 1);
     if (auto found = cluster.earliest(keeper)) {
-      order.push({found->due().at, cluster.number});
+      order.push(next_of(found->due()));
       all[cluster.number] = {&cluster, std::move(*found)};
     } else {
       idle.insert(cluster.number);
@@ -198,14 +202,21 @@ void Residents::run_timed(ByTime& times) {
   const auto look_at_idle = [&] {
     for (const uint32_t number : std::exchange(idle, {})) look(**find(number));
   };
+  const auto expect = [&](const Order::Next& next, bool is_next) {
+    if (next.warp() != Order::kNoWarp) keeper.expects({next.cluster(), next.warp(), 0}, is_next);
+  };
+  bool room = true;  // there may be, where there was none at a look
   for (;;) {
-    while (InFlight* const launch = keeper.enough() || !keeper.more() ? nullptr : starting()) {
-      start(*launch);
-      pages.grow();
-      keeper.starts(*clusters_.back());
-      look(*clusters_.back());
+    if (room || launches_.size() > 1) {
+      while (InFlight* const launch = keeper.enough() || !keeper.more() ? nullptr : starting()) {
+        start(*launch);
+        pages.grow();
+        keeper.starts(*clusters_.back());
+        look(*clusters_.back());
+      }
+      if (keeper.enough() || clusters_.empty()) break;
+      room = false;
     }
-    if (keeper.enough() || clusters_.empty()) break;
     if (changes != grid.flight.changes()) {  // who only waits may wait for memory that another cluster writes
       changes = grid.flight.changes();
       look_at_idle();
@@ -215,13 +226,14 @@ void Residents::run_timed(ByTime& times) {
       look_at_idle();
       continue;
     }
-    Next next = order.top();
-    order.pop();
-    for (size_t i = 0; i < 3; ++i)
-      if (const Next* const soon = order.soon(i); soon != nullptr)
-        keeper.expects(all[soon->cluster].earliest.due().taker, i == 0);
-    Cluster& cluster = *all[next.cluster].cluster;
-    Earliest& earliest = all[next.cluster].earliest;
+    Order::Next next = order.first();
+    const Order::Next* const second = order.second();
+    if (second != nullptr) {
+      expect(*second, true);
+      fetch(all[second->cluster()].earliest);
+    }
+    Cluster& cluster = *all[next.cluster()].cluster;
+    Earliest& earliest = all[next.cluster()].earliest;
     bool ended = false, again = false;
     do {
       const Taker taker = earliest.due().taker;
@@ -244,17 +256,20 @@ void Residents::run_timed(ByTime& times) {
       } else {
         again = !ended && cluster.again(earliest, keeper);
       }
-      if (again) next.at = earliest.due().at;
+      if (again) next = next_of(earliest.due());
     } while (again && (changes == grid.flight.changes() || idle.empty()) &&
-             (order.empty() || order.top() > next));
+             (second == nullptr || next < *second));
     if (again) {
-      order.push(next);
+      order.replace(next, second);
+      if (second != nullptr) expect(*second, false);  // who stands there now comes soon
       continue;
     }
+    order.pop();
     if (!ended) {
       look(cluster);
       continue;
     }
+    room = true;
     keeper.ends(cluster);
     earliest = {};
     end(static_cast<size_t>(find(cluster.number) - clusters_.begin()));

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 
+#include "model/run/turns/order.h"
 #include "model/timing/h200.h"
 #include "model/timing/lines.h"
 #include "model/timing/server.h"
@@ -170,6 +172,42 @@ TEST(Timed, ServersThatStandTogetherServeAsEachAlone) {
         ASSERT_EQ(together.take(one, then, amount), alone[one].take(at, amount)) << run << ' ' << i;
       ASSERT_EQ(together.take(other, at, 1), alone[other].take(at, 1)) << run << ' ' << i;
       now += static_cast<double>(drawn >> 62);
+    }
+  }
+}
+
+// It is a queue by time, and then by number, of which the first is put back.
+TEST(Timed, TheOrderIsThatOfAQueue) {
+  using Who = std::pair<double, uint32_t>;
+  uint64_t drawn = 1;
+  for (int run = 0; run < 100; ++run) {
+    run::Order order;
+    std::set<Who> queue;
+    uint32_t clusters = 0;
+    for (int i = 0; i < 2000; ++i) {
+      drawn = drawn * 6364136223846793005 + 1442695040888963407;
+      const double later = static_cast<double>(drawn >> 60) / 3;  // often the same time
+      const uint32_t warp = drawn >> 50 & 3;
+      const uint64_t what = (drawn >> 40) % 16;
+      if (queue.empty() || what == 0) {
+        order.push({later, clusters, warp});
+        queue.emplace(later, clusters++);
+      } else {
+        const auto [at, cluster] = *queue.begin();
+        queue.erase(queue.begin());
+        if (what == 1) {
+          order.pop();
+        } else {
+          order.replace({at + later, cluster, warp}, order.second());
+          queue.emplace(at + later, cluster);
+        }
+      }
+      ASSERT_EQ(order.empty(), queue.empty());
+      if (queue.empty()) continue;
+      ASSERT_EQ(order.first().cluster(), queue.begin()->second) << run << ' ' << i;
+      ASSERT_EQ(order.second() == nullptr, queue.size() == 1);
+      if (queue.size() == 1) continue;
+      ASSERT_EQ(order.second()->cluster(), std::next(queue.begin())->second) << run << ' ' << i;
     }
   }
 }
