@@ -5,9 +5,10 @@
     experiments/guard/guard.py BITWELL --timed [--pairs N] [--only REGEX]
 
 OLD and NEW are `bitwell` programs. Each pair runs both, the one first that was second before; a ratio is NEW's
-processor time over OLD's, so that below 1 is faster. The table has each launch's median and its quartiles; what is
-slower by more than 5 % by its median and by its lower quartile is told, and makes the exit status 1, as does a launch that one
-of them does not run. With --csv a line a launch is added to FILE: the history. Needs nvcc for kernels.cu, and the release build's kernels.
+processor time over OLD's, so that below 1 is faster. The table has each launch's median and its quartiles, and with
+--timed the least seconds of each, for hosts that are not quiet. What is slower by more than 5 % by its median and by
+its lower quartile is told, and makes the exit status 1, as does a launch that one of them does not run. With --csv a
+line a launch is added to FILE: the history. Needs nvcc for kernels.cu, and the release build's kernels.
 """
 import argparse
 import csv
@@ -78,7 +79,8 @@ def main():
     rows, slow, refused = [], [], []
     heads = ("untimed s", "timed s") if asked.timed else ("old s", "new s")
     print(names[0] if asked.timed else f"old: {names[0]}\nnew: {names[1]}")
-    print(f"\n{'launch':22}{heads[0]:>10}{heads[1]:>9}{'ratio':>8}{'quartiles':>15}")
+    least = f"{'least of each':>19}{'ratio':>8}" if asked.timed else ""
+    print(f"\n{'launch':22}{heads[0]:>10}{heads[1]:>9}{'ratio':>8}{'quartiles':>15}{least}")
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         for subject in launches.subjects(launches.compiled(folder)):
@@ -97,7 +99,9 @@ def main():
             ratios = sorted(new / old for old, new in zip(*times))
             low, middle, high = (statistics.quantiles(ratios, n=4, method="inclusive") if len(ratios) > 1 else 3 * ratios)
             old, new = (statistics.median(t) for t in times)
-            print(f"{subject.name:22}{old:10.3f}{new:9.3f}{middle:8.3f}{low:8.3f}{high:7.3f}", flush=True)
+            first, second = (min(t) for t in times)
+            least = f"{first:12.3f}{second:7.3f}{second / first:8.3f}" if asked.timed else ""
+            print(f"{subject.name:22}{old:10.3f}{new:9.3f}{middle:8.3f}{low:8.3f}{high:7.3f}{least}", flush=True)
             rows.append([datetime.date.today().isoformat(), *names, subject.name, f"{old:.3f}", f"{new:.3f}",
                          f"{middle:.3f}", f"{low:.3f}", f"{high:.3f}", asked.pairs])
             if not asked.timed and middle > SLOWER and low > SLOWER:
