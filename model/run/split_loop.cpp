@@ -85,6 +85,11 @@ bool Cta::run_warp(Warp& warp) {
 
 namespace {
 
+// Most often they are all: hosts that need not have an instruction for it are asked for a call else.
+[[gnu::always_inline]] inline uint64_t lanes_of(uint32_t mask) {
+  return mask == UINT32_MAX ? machine::kLanes : static_cast<uint64_t>(__builtin_popcount(mask));
+}
+
 // These are the inner loop: inlined, they keep pc, rows and counts in registers (4 % of an ALU loop).
 
 // The lanes of `active` that an op's guard lets through.
@@ -161,7 +166,7 @@ template <bool Checked>
   const bool in_parts =
       !grid.stops.empty() || cluster.counted() != nullptr;  // the caller goes on behind each
   const bool watched = !grid.options.observers.empty();
-  const auto lanes = static_cast<uint64_t>(__builtin_popcount(active));
+  const uint64_t lanes = lanes_of(active);
   const auto count = [&](uint32_t mask) {  // counting bits anew costs 7 % of an ALU loop
     counts.lanes += mask == active ? lanes : static_cast<uint64_t>(__builtin_popcount(mask));
     ++counts.instructions;
@@ -241,9 +246,9 @@ template <bool Checked>
   std::byte* const rows = context.rows();
   uint32_t* const defined = context.defined();
   const uint32_t active = warp.splits[at].mask;
-  const auto lanes = static_cast<uint32_t>(__builtin_popcount(active));
+  const uint64_t lanes = lanes_of(active);
   const auto count = [&](uint32_t mask) {
-    counts.lanes += mask == active ? lanes : static_cast<uint32_t>(__builtin_popcount(mask));
+    counts.lanes += mask == active ? lanes : static_cast<uint64_t>(__builtin_popcount(mask));
     ++counts.instructions;
   };
   // Threads that go together wait for none of their own, and some of one call for none where all can run:

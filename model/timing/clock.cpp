@@ -171,6 +171,8 @@ void Clock::expects(const run::Taker& taker, bool next) const {
   const Multiprocessor& sm = sm_of(cluster, w.rank);
   fetch(&sm.quarters[w.quarter], sizeof(Quarter));
   fetch(&sm.memory, 2 * kHostLine);
+  sm.quarters[w.quarter].fetch(w.clock);
+  sm.memory.fetch(w.clock);
 }
 
 void Clock::has_turn(const run::Taker& taker) {

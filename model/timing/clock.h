@@ -143,6 +143,9 @@ class Clock final : public run::Timekeeper {
   void lacks_row(int function, uint32_t pc);
   void memory(const Info& info, WarpTime& w, double start, Notes reached);
   double shared(const Access& a, Multiprocessor& sm, double start);
+  double global(const Access& a, Notes addresses, const Info& info, Multiprocessor& sm, double start);
+  [[gnu::noinline]] double scattered(const Access& a, Notes addresses, const Info& info, Multiprocessor& sm,
+                                     double start);
   template <class Reached>
   double global(const Access& a, const Reached& reached, const Info& info, Multiprocessor& sm, double start);
   double from_l2(uint64_t address, double bytes, Multiprocessor& sm, double start, double l2_latency,

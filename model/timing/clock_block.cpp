@@ -160,20 +160,19 @@ void Clock::compute(Block& b, WarpTime& w, Quarter& quarter) {
   // What other warps have asked of the same parts holds back all.
   double end = alone;
   const Quarter::Ask* const asks = b.asks.data();
-  if (latest == nullptr) {
-    if (b.issues != 0) end = std::max(end, quarter.run(begin, b.issues, asks, asks + b.pipes));
+  if (latest == nullptr || latest->issues == b.issues) {
+    if (b.issues != 0) end = std::max(end, quarter.run(begin + late_by, b.issues, asks, asks + b.pipes));
   } else {
-    std::array<Quarter::Ask, kPipes> before, behind;
-    const auto some = [&](auto& of, double at, uint32_t issues, const auto& amount) {
-      if (issues == 0) return;
+    const auto some = [&](double at, uint32_t issues, const auto& amount) {
+      std::array<Quarter::Ask, kPipes> of;
       size_t n = 0;
       for (uint32_t k = 0; k < b.pipes; ++k)
         if (const double asked = amount(k); asked > 0) of[n++] = {asks[k].pipe, asked, asks[k].last};
       end = std::max(end, quarter.run(at, issues, of.data(), of.data() + n));
     };
-    some(before, begin, b.issues - latest->issues,
-         [&](uint32_t k) { return asks[k].amount - latest->work[k]; });
-    some(behind, begin + late_by, latest->issues, [&](uint32_t k) { return latest->work[k]; });
+    some(begin, b.issues - latest->issues, [&](uint32_t k) { return asks[k].amount - latest->work[k]; });
+    if (latest->issues != 0)
+      some(begin + late_by, latest->issues, [&](uint32_t k) { return latest->work[k]; });
   }
   const double held = end - alone;
   if (late == 0) {

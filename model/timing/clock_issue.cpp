@@ -72,18 +72,9 @@ std::span<const uint32_t> Clock::results(const Info& i) const {
   return start;
 }
 
-bool Clock::costs_time(int function, uint32_t pc, uint32_t lanes, Notes reached) {
-  const Info& i = infos_[static_cast<size_t>(function)][pc];
-  WarpTime& w = *warp_;
-  turn_line_ = i.line;
-  if (!i.has_row) [[unlikely]]
-    lacks_row(function, pc);
-  if (i.kind == OpKind::arithmetic) return compute(i, w, *sm_) - turn_begin_ < kAhead && i.goes_on;
-  return act(i, w, *sm_, lanes, reached);
-}
-
 // Of what does more than compute. Returns whether the turn may go on.
-bool Clock::act(const Info& i, WarpTime& w, Multiprocessor& sm, uint32_t lanes, Notes reached) {
+[[gnu::always_inline]] inline bool Clock::act(const Info& i, WarpTime& w, Multiprocessor& sm, uint32_t lanes,
+                                              Notes reached) {
   int loaded = 0;
   double start = needs(i, w, loaded);
   start = issue(i, w, sm.quarters[w.quarter], start, loaded);
@@ -141,6 +132,16 @@ bool Clock::act(const Info& i, WarpTime& w, Multiprocessor& sm, uint32_t lanes, 
   if (i.ends_block) w.clock = w.pending = all_before() + i.latency;
   now_ = std::max(now_, w.pending);
   return goes_on;
+}
+
+bool Clock::costs_time(int function, uint32_t pc, uint32_t lanes, Notes reached) {
+  const Info& i = infos_[static_cast<size_t>(function)][pc];
+  WarpTime& w = *warp_;
+  turn_line_ = i.line;
+  if (!i.has_row) [[unlikely]]
+    lacks_row(function, pc);
+  if (i.kind == OpKind::arithmetic) return compute(i, w, *sm_) - turn_begin_ < kAhead && i.goes_on;
+  return act(i, w, *sm_, lanes, reached);
 }
 
 void Clock::lacks_row(int function, uint32_t pc) {

@@ -128,7 +128,7 @@ void Clock::watch(WarpTime& w, double end) {
   }
   last = end;
   ++round.times;
-  const size_t warps = at_->cluster->ctas.front()->warps.size();
+  const size_t warps = at_->warps.size() / at_->meetings.size();
   round.warps |= uint64_t{1} << (static_cast<size_t>(&w - at_->warps.data()) % warps % 64);
 }
 

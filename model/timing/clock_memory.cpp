@@ -200,6 +200,16 @@ template <class Reached>
   return end;
 }
 
+double Clock::scattered(const Access& a, Notes addresses, const Info& i, Multiprocessor& sm, double start) {
+  return global(a, Scattered(a, addresses), i, sm, start);
+}
+
+double Clock::global(const Access& a, Notes addresses, const Info& i, Multiprocessor& sm, double start) {
+  if (a.is(Access::How::each)) return scattered(a, addresses, i, sm, start);
+  const uint64_t lanes = a.is(Access::How::row) ? machine::kLanes : 1;
+  return global(a, InARow(a.first, lanes * a.bytes), i, sm, start);
+}
+
 void Clock::memory(const Info& i, WarpTime& w, double start, Notes reached) {
   Multiprocessor& sm = *sm_;
   const bool loads = i.results != 0;
@@ -222,11 +232,7 @@ void Clock::memory(const Info& i, WarpTime& w, double start, Notes reached) {
                                                                               : Key::shared_latency));
       slow = true;
     } else if (machine::is_global(a.first)) {
-      const double fetched =
-          a.is(Access::How::each)
-              ? global(a, Scattered(a, addresses), i, sm, start)
-              : global(a, InARow(a.first, (a.is(Access::How::row) ? uint64_t{machine::kLanes} : 1) * a.bytes),
-                       i, sm, start);
+      const double fetched = global(a, addresses, i, sm, start);
       const bool update = a.is(machine::AccessKind::update);
       done = std::max(done, update ? fetched + value(Key::global_atomic) - value(Key::l2_latency) : fetched);
       slow = true;

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -23,15 +24,22 @@ class L1 {
   uint32_t misses(uint64_t line, uint32_t number, uint32_t sectors) {
     std::array<uint32_t, kWays>& ways = sets_[(line ^ (line >> 9)) % count_].ways;
     const uint32_t there = number + 1;
-    uint32_t any = 0;  // all at once, since most are not there
-    for (size_t k = 0; k < kWays; ++k) any |= ways[k] >> kSectors == there ? 1 : 0;
-    uint32_t had = 0;
-    size_t at = kWays - 1;
-    if (any != 0) {
-      for (at = 0; ways[at] >> kSectors != there;) ++at;
-      had = ways[at] & kAllSectors;
+    // All at once, since most are not there.
+    Four any{};
+    for (size_t k = 0; k < kWays; k += 4) {
+      Four some;
+      std::memcpy(&some, &ways[k], sizeof some);
+      any |= (some >> kSectors) == there;
     }
-    std::memmove(&ways[1], &ways[0], at * sizeof ways[0]);
+    uint32_t had = 0;
+    if (const auto halves = std::bit_cast<std::array<uint64_t, 2>>(any); (halves[0] | halves[1]) == 0) {
+      std::memmove(&ways[1], &ways[0], (kWays - 1) * sizeof ways[0]);
+    } else {
+      size_t at = 0;
+      while (ways[at] >> kSectors != there) ++at;
+      had = ways[at] & kAllSectors;
+      for (; at > 0; --at) ways[at] = ways[at - 1];
+    }
     ways.front() = there << kSectors | had | sectors;
     return sectors & ~had;
   }
@@ -40,6 +48,7 @@ class L1 {
   static constexpr size_t kWays = 16;
   static constexpr int kSectors = 4;
   static constexpr uint32_t kAllSectors = (1 << kSectors) - 1;
+  using Four [[gnu::vector_size(16)]] = uint32_t;
   // A line's number and 1, and a bit for each of its sectors; the most recent first, 0 where there is none.
   struct alignas(64) Set {
     std::array<uint32_t, kWays> ways{};
@@ -61,6 +70,7 @@ class Quarter {
   [[gnu::always_inline]] double take(Pipe pipe, double at, double amount) {
     return pipe == Pipe::sfu ? sfu_.take(at, amount) : often_.take(static_cast<size_t>(pipe), at, amount);
   }
+  void fetch(double at) const { often_.fetch(at); }
   // Of operations that are issued one behind the other: what they ask of a pipe, and what the last of them
   // does.
   struct Ask {

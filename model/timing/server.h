@@ -72,6 +72,8 @@ class Servers {
   }
   double served() const requires(Some == 1) { return served_; }
   double rate() const { return rate_; }
+  // Into the host's caches, what is known of that time.
+  void fetch(double at) const { __builtin_prefetch(&slots_[then(at).first]); }
 
  private:
   // So many intervals are remembered at most, as the longest turn may last; a power of 2.

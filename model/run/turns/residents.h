@@ -1,5 +1,6 @@
 // The clusters that a device holds at once, as they take turns.
 #pragma once
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -63,8 +64,8 @@ class Residents {
   [[noreturn]] void report_deadlock();
 
   std::vector<InFlight> launches_;
-  std::vector<RunResult> results_;                  // as launches_
-  std::vector<std::unique_ptr<Cluster>> clusters_;  // in the order of their start
+  std::vector<RunResult> results_;                 // as launches_
+  std::deque<std::unique_ptr<Cluster>> clusters_;  // in the order of their start; most end in it
   uint32_t started_ = 0;
   Journals journals_;
   size_t turn_ = 0;  // the cluster that goes next; their number: one that starts
