@@ -131,7 +131,7 @@ class Clock final : public run::Timekeeper {
   void compute(Block& block, WarpTime& w, Quarter& quarter);
   static Access access(const run::Reach& reach);
   static void note(const run::Reaches& reached, std::vector<uint64_t>& out);
-  bool costs_time(int function, uint32_t pc, uint32_t lanes, Notes reached);
+  bool costs_time(const Info& info, uint32_t lanes, Notes reached);
   void add_time(uint32_t block);
   double needs(const Info& info, const WarpTime& w, int& loaded) const;
   void give(const Info& info, WarpTime& w, double at, int line) const;
@@ -140,7 +140,7 @@ class Clock final : public run::Timekeeper {
   void meet(WarpTime& w);
   void let_go(uint32_t rank);
   bool act(const Info& info, WarpTime& w, Multiprocessor& sm, uint32_t lanes, Notes reached);
-  void lacks_row(int function, uint32_t pc);
+  void lacks_row(const Info& info);
   void memory(const Info& info, WarpTime& w, double start, Notes reached);
   double shared(const Access& a, Multiprocessor& sm, double start);
   double global(const Access& a, Notes addresses, const Info& info, Multiprocessor& sm, double start);
@@ -186,6 +186,7 @@ class Clock final : public run::Timekeeper {
   std::vector<std::unique_ptr<ClusterTime>> clusters_;  // by number; those that have ended are none
   std::vector<std::unique_ptr<ClusterTime>> spare_;     // of clusters that have ended
   std::vector<std::vector<Info>> infos_;                // by function and op
+  std::vector<const Info*> all_infos_;                  // by their numbers
   std::vector<uint32_t> operands_;                      // of all of them
   std::vector<bool> made_;                              // by register: whether an operation makes it
   std::vector<Block> blocks_;                           // that were met
@@ -193,7 +194,7 @@ class Clock final : public run::Timekeeper {
   uint32_t rows_ = 0;                                   // registers
   uint32_t kept_rows_ = 0;  // of them, those of which a warp keeps when they are there: the first ones
   run::Reaches reached_;
-  std::vector<uint64_t> notes_;  // on that
+  std::vector<uint64_t> notes_;  // on that, or on what a step ahead reached
   ClusterTime* looked_at_ = nullptr;
   ClusterTime* at_ = nullptr;  // whose turn it is, and who has it
   WarpTime* warp_ = nullptr;

@@ -73,10 +73,10 @@ uint32_t wavefronts(const run::Reach& r) {
 
 }  // namespace
 
-void Clock::Ahead::make_room(size_t words) {
-  constexpr size_t kLeast = 64;
-  room_ = std::max({kLeast, 2 * room_, size_ + words});
-  auto more = std::make_unique_for_overwrite<uint64_t[]>(room_);
+void Clock::Ahead::make_room(uint32_t units) {
+  constexpr uint32_t kLeast = 64;
+  room_ = std::max({kLeast, 2 * room_, size_ + units});
+  auto more = std::make_unique_for_overwrite<uint32_t[]>(room_);
   std::copy_n(notes_.get(), size_, more.get());
   notes_ = std::move(more);
 }
@@ -143,9 +143,8 @@ run::Past Clock::has_gone_ahead() {
     } else if (s.ends_turn != 0) {
       out = run::Past::all;
     } else {
-      const Info& i = infos_[s.function][s.number];
-      const bool goes_on =
-          costs_time(s.function, s.number, s.did != 0 ? machine::kLanes : 0, ahead.reached(s));
+      const Info& i = *all_infos_[s.number];
+      const bool goes_on = costs_time(i, s.did != 0 ? machine::kLanes : 0, ahead.take_reached(s, notes_));
       // No turn ends behind what did nothing, nor behind a branch.
       if (goes_on || s.did == 0 || i.ends_block) continue;
       out = i.meets ? run::Past::meets : run::Past::all;
@@ -193,18 +192,16 @@ void Clock::let_go(uint32_t rank) {
 }
 
 bool Clock::executed(int function, uint32_t pc, uint32_t lanes) {
-  const Ahead::Step step{.number = pc, .function = static_cast<uint16_t>(function), .did = lanes != 0};
-  if (ahead_ && reached_.size() == 1) {
-    if (const Access a = access(*reached_.begin()); !a.is(Access::How::each)) {
-      warp_->ahead.add(step, std::span(&a, 1));
-      reached_.clear();
-      return true;
-    }
+  const Info& i = infos_[static_cast<size_t>(function)][pc];
+  const Ahead::Step step{.number = i.number, .did = lanes != 0};
+  if (ahead_ && reached_.size() == 1 && warp_->ahead.add(step, access(*reached_.begin()))) {
+    reached_.clear();
+    return true;
   }
   notes_.clear();
   note(reached_, notes_);
   reached_.clear();
-  if (!ahead_) return costs_time(function, pc, lanes, notes_);
+  if (!ahead_) return costs_time(i, lanes, notes_);
   warp_->ahead.add(step, Notes(notes_));
   return true;
 }

@@ -194,16 +194,17 @@ void Clock::add_time(uint32_t number) {
   WarpTime& w = *warp_;
   Block& b = blocks_[number];
   turn_line_ = b.line;
+  const Info* const infos = infos_[static_cast<size_t>(b.function)].data();
   if (!b.plain) {
-    for (uint32_t pc = b.from; pc < b.to; ++pc) costs_time(b.function, pc, machine::kLanes, {});
+    for (uint32_t pc = b.from; pc < b.to; ++pc) costs_time(infos[pc], machine::kLanes, {});
     return;
   }
   compute(b, w, sm_->quarters[w.quarter]);
   const uint32_t computes_to = b.to - (b.branches ? 1 : 0);
   if (b.lacks_rows) [[unlikely]]
     for (uint32_t pc = b.from; pc < computes_to; ++pc)
-      if (!infos_[static_cast<size_t>(b.function)][pc].has_row) lacks_row(b.function, pc);
-  if (b.branches) costs_time(b.function, computes_to, machine::kLanes, {});
+      if (!infos[pc].has_row) lacks_row(infos[pc]);
+  if (b.branches) costs_time(infos[computes_to], machine::kLanes, {});
 }
 
 }  // namespace bitwell::timing

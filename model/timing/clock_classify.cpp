@@ -324,6 +324,16 @@ void Clock::classify(const isa::Program& program, double warps, bool watched, bo
   if (in_whole_blocks && std::count_if(infos_.begin(), infos_.end(), has_code) == 1)
     number_rows(program.functions[entry], infos_[entry]);
   find_late();
+  for (size_t f = 0; f < infos_.size(); ++f)
+    for (size_t pc = 0; pc < infos_[f].size(); ++pc) {
+      Info& i = infos_[f][pc];
+      i.function = static_cast<int>(f);
+      i.pc = static_cast<uint32_t>(pc);
+      i.number = static_cast<uint32_t>(all_infos_.size()) % Ahead::kMost;
+      all_infos_.push_back(&i);
+    }
+  if (all_infos_.size() > Ahead::kMost)
+    throw machine::Unsupported("a run in the order of time of more than 2^27 instructions");
   watch(program);
 }
 

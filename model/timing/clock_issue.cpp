@@ -134,19 +134,18 @@ std::span<const uint32_t> Clock::results(const Info& i) const {
   return goes_on;
 }
 
-bool Clock::costs_time(int function, uint32_t pc, uint32_t lanes, Notes reached) {
-  const Info& i = infos_[static_cast<size_t>(function)][pc];
+bool Clock::costs_time(const Info& i, uint32_t lanes, Notes reached) {
   WarpTime& w = *warp_;
   turn_line_ = i.line;
   if (!i.has_row) [[unlikely]]
-    lacks_row(function, pc);
+    lacks_row(i);
   if (i.kind == OpKind::arithmetic) return compute(i, w, *sm_) - turn_begin_ < kAhead && i.goes_on;
   return act(i, w, *sm_, lanes, reached);
 }
 
-void Clock::lacks_row(int function, uint32_t pc) {
-  const isa::Function& f = program_->functions[static_cast<size_t>(function)];
-  ++without_row_[f.lines[static_cast<size_t>(f.code[pc].line)].text];
+void Clock::lacks_row(const Info& i) {
+  const isa::Function& f = program_->functions[static_cast<size_t>(i.function)];
+  ++without_row_[f.lines[static_cast<size_t>(f.code[i.pc].line)].text];
 }
 
 }  // namespace bitwell::timing

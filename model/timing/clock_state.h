@@ -34,6 +34,9 @@ struct Clock::Info {
   uint32_t sources = 0, results = 0;
   uint32_t first_late = 0, late = 0;  // those of its sources that may be, elsewhere among all operands
   int line = 0;                       // of the PTX
+  int function = 0;                   // where it stands
+  uint32_t pc = 0;
+  uint32_t number = 0;  // among all
 };
 
 // Operations from one on, up to `to`, that only compute, as one; but for a branch at their end.
@@ -95,59 +98,104 @@ struct Clock::Access {
   bool is(machine::AccessKind k) const { return kind == static_cast<uint32_t>(k); }
 };
 
-// What a warp has executed before its time, in order.
+// What a warp has executed before its time, in order. Thousands of warps have much of it: it is to take
+// little room.
 class Clock::Ahead {
  public:
   struct Step {
-    uint32_t number = 0;  // of a block; of a single operation where it stands in its function
-    uint16_t function = 0;
-    uint16_t notes : 13 = 0;  // words behind it, on what it reached
-    uint16_t computes : 1 = 0;
-    uint16_t did : 1 = 0;  // its guard held for some lane
+    uint32_t number : 27 = 0;  // of a block, or of a single operation among all
+    uint32_t computes : 1 = 0;
+    uint32_t did : 1 = 0;  // its guard held for some lane
     // Its turn, that is, where that has not ended just before; `did`: the next one's where it has.
-    uint16_t ends_turn : 1 = 0;
+    uint32_t ends_turn : 1 = 0;
+    uint32_t reached : 2 =
+        0;  // what stands behind it: nothing, one access in short, a number of words and these
   };
-  static_assert(sizeof(Step) == sizeof(uint64_t));
+  static_assert(sizeof(Step) == sizeof(uint32_t));
+  static constexpr uint32_t kMost = 1 << 27;  // of numbers
   bool empty() const { return at_ == size_; }
-  // What is noted, as so many steps and what they reached; until all of it has cost its time.
+  // How much is noted: a step is one, and each word of what it reached; until all of it has cost its time.
   size_t size() const { return noted_; }
-  const uint64_t* next() const { return notes_.get() + at_; }
+  const void* next() const { return notes_.get() + at_; }
   // `steps`: that it stands for.
-  void add(Step step, size_t steps = 1) {
+  void add(Step step, uint32_t steps = 1) {
     if (size_ == room_) make_room(1);
-    std::memcpy(&notes_[size_], static_cast<const void*>(&step), sizeof step);
-    ++size_;
+    put(step);
     noted_ += steps;
   }
-  // Of one that reached `reached`.
-  template <class T>
-  void add(Step step, std::span<const T> reached) {
-    step.notes = static_cast<uint16_t>(reached.size_bytes() / sizeof(uint64_t));
-    if (size_ + 1 + step.notes > room_) make_room(1 + step.notes);
-    std::memcpy(&notes_[size_], static_cast<const void*>(&step), sizeof step);
-    std::memcpy(&notes_[size_ + 1], static_cast<const void*>(reached.data()), reached.size_bytes());
-    size_ += 1 + step.notes;
-    noted_ += 1 + step.notes;
+  // Of one that reached `one`; false: that cannot be said in short.
+  bool add(Step step, const Access& one) {
+    const uint64_t amount = one.is(Access::How::wavefronts) ? one.many : one.bytes;
+    if (one.is(Access::How::each) || one.first >> kAddressBits != 0 || amount >> kAmountBits != 0)
+      return false;
+    if (size_ + 3 > room_) make_room(3);
+    step.reached = kShort;
+    put(step);
+    put(one.first | amount << kAddressBits | uint64_t{one.how} << (kAddressBits + kAmountBits) |
+        uint64_t{one.kind} << (kAddressBits + kAmountBits + 2));
+    noted_ += static_cast<uint32_t>(1 + sizeof one / sizeof(uint64_t));
+    return true;
+  }
+  void add(Step step, Notes reached) {
+    if (reached.empty()) return add(step);
+    const auto words = static_cast<uint32_t>(reached.size());
+    if (size_ + 2 + 2 * words > room_) make_room(2 + 2 * words);
+    step.reached = kWords;
+    put(step);
+    put(words);
+    std::memcpy(&notes_[size_], reached.data(), reached.size_bytes());
+    size_ += 2 * words;
+    noted_ += 1 + words;
   }
   // The first that has not cost its time.
-  Step first() const {
-    Step out;
-    std::memcpy(static_cast<void*>(&out), &notes_[at_], sizeof out);
-    return out;
+  Step first() const { return get<Step>(at_); }
+  Step take() { return get<Step>(at_++); }
+  // What that one reached, which comes into `room`: to be called behind take() of a single operation.
+  Notes take_reached(Step last, std::vector<uint64_t>& room) {
+    constexpr size_t kAccess = sizeof(Access) / sizeof(uint64_t);
+    if (last.reached == 0) return {};
+    if (last.reached == kShort) {
+      const auto all = get<uint64_t>(at_);
+      at_ += 2;
+      const auto bits = [&](int from, int many) { return all >> from & ((uint64_t{1} << many) - 1); };
+      Access a;
+      a.first = bits(0, kAddressBits);
+      a.how = bits(kAddressBits + kAmountBits, 2) & 3;
+      a.kind = bits(kAddressBits + kAmountBits + 2, 2) & 3;
+      const auto amount = static_cast<uint32_t>(bits(kAddressBits, kAmountBits));
+      if (a.is(Access::How::wavefronts))
+        a.many = amount;
+      else
+        a.bytes = amount & ((1u << kAmountBits) - 1);
+      room.resize(kAccess);
+      std::memcpy(room.data(), static_cast<const void*>(&a), sizeof a);
+      return room;
+    }
+    const auto words = get<uint32_t>(at_);
+    room.resize(words);
+    std::memcpy(room.data(), &notes_[at_ + 1], words * sizeof(uint64_t));
+    at_ += 1 + 2 * words;
+    return room;
   }
-  Step take() {
-    const Step out = first();
-    at_ += 1 + out.notes;
-    return out;
-  }
-  // What that one reached; until something is added.
-  Notes reached(Step last) const { return {notes_.get() + at_ - last.notes, last.notes}; }
   void start_again() { at_ = size_ = noted_ = 0; }
 
  private:
-  void make_room(size_t words);
-  std::unique_ptr<uint64_t[]> notes_;
-  size_t room_ = 0, size_ = 0, at_ = 0, noted_ = 0;
+  static constexpr uint32_t kShort = 1, kWords = 2;
+  static constexpr int kAddressBits = 48, kAmountBits = 12;  // of a lane's bytes, or of wavefronts
+  template <class T>
+  void put(const T& what) {
+    std::memcpy(&notes_[size_], static_cast<const void*>(&what), sizeof what);
+    size_ += static_cast<uint32_t>(sizeof what / sizeof(uint32_t));
+  }
+  template <class T>
+  T get(size_t from) const {
+    T out;
+    std::memcpy(static_cast<void*>(&out), &notes_[from], sizeof out);
+    return out;
+  }
+  void make_room(uint32_t units);
+  std::unique_ptr<uint32_t[]> notes_;
+  uint32_t room_ = 0, size_ = 0, at_ = 0, noted_ = 0;
 };
 
 struct alignas(64) Clock::WarpTime {

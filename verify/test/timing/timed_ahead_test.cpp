@@ -139,6 +139,33 @@ st.global.u32 [%a1], %r3;
   }
 }
 
+// Lanes side by side, all at one place, and apart; of shared memory with and without conflicts; of several
+// sizes.
+TEST(TimedAhead, EachKindOfAccessCostsTheSame) {
+  for (const std::string size :
+       {"u8 %r5", "u32 %r5", "b64 %a3", "v2.u32 {%r5, %r6}", "v4.u32 {%r3, %r5, %r6, %r7}"}) {
+    const std::string type = size.substr(0, size.find(' ')), value = size.substr(size.find(' ') + 1);
+    const uint32_t bytes = type == "u8" ? 1 : type == "u32" ? 4 : type[1] == '4' ? 16 : 8;
+    std::string body =
+        "mov.u32 %r1, %ctaid.x;\nmov.u32 %r4, tile;\nmov.b64 %a3, 0;\nmov.b64 %a2, 0;\nagain:\n";
+    for (const uint32_t apart : {bytes, 0u, 2 * bytes, 128u}) {
+      const std::string lane = "mul.lo.u32 %r2, %r0, " + std::to_string(apart) + ";\n";
+      const std::string where = lane + "mad.lo.u32 %r2, %r1, 4096, %r2;\ncvt.u64.u32 %a1, %r2;\n" +
+                                "add.u64 %a1, %a0, %a1;\n" + lane + "add.u32 %r2, %r2, %r4;\n";
+      body += where;
+      for (const std::string at : {"global ld [%a1]", "global st [%a1+262144]", "shared st [%r2]",
+                                   "shared ld [%r2]", "global ld [%a1+262144]", "shared st [%r2]"}) {
+        const std::string space = at.substr(0, 6), place = at.substr(10);
+        body += at[7] == 's' ? "st." + space + "." + type + " " + place + ", " + value + ";\n"
+                             : "ld." + space + "." + type + " " + value + ", " + place + ";\n";
+      }
+    }
+    body += "add.u64 %a0, %a0, 65536;\nadd.u64 %a2, %a2, 1;\nsetp.lt.u64 %p0, %a2, 3;\n@%p0 bra again;\n";
+    SCOPED_TRACE(size);
+    expect_as_each_turn_in_its_time(launch_of(kernel(body), 60, 32));
+  }
+}
+
 // Lanes that have used up their turn in a loop, whose others are ahead of them and come round to where they
 // are.
 TEST(TimedAhead, LanesThatPassOthersByCostTheSame) {
