@@ -150,15 +150,20 @@ void Clock::schedule(const machine::Agent& agent, Operation& o) {
                        value(Key::l2_latency) + beside, value(Key::dram_latency) + beside, &o.cause);
       break;
     }
-    case Task::Kind::multiply: o.at = multiply(agent, task, rank, o); break;
     case Task::Kind::commit:
       o.at = start + std::max(value(Key::tensor_commit), value(Key::small_step));
       o.role = Role::multiplies;
       o.cause = Cause::tensor;
       break;
+    case Task::Kind::multiply:
+      if (is_of(Key::wgmma_wait, device_.sm)) {
+        o.at = multiply(agent, task, rank, o);
+        break;
+      }
+      [[fallthrough]];
     case Task::Kind::tensor_multiply:
     case Task::Kind::tensor_copy:
-      if (!device_.tensors.empty()) {
+      if (task.kind != Task::Kind::multiply && !device_.tensors.empty()) {
         o.at = in_tensor_memory(agent, task, rank, o);
         break;
       }

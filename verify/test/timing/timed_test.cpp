@@ -346,6 +346,34 @@ TEST(Timed, AnInstructionWithoutARowIsNamed) {
   EXPECT_GT(t.estimate.high / t.estimate.us, k.estimate.high / k.estimate.us);
 }
 
+// Products of tensor cores by the table of a device that has others.
+TEST(Timed, ProductsWithoutARowAreNamed) {
+  const launch::Launch l = launch_of(kernel(R"(shl.b32 %r2, %r0, 6;
+mov.u32 %r1, tile;
+add.u32 %r1, %r1, %r2;
+mov.b32 %r3, 0;
+st.shared.v4.b32 [%r1], {%r3,%r3,%r3,%r3};
+fence.proxy.async.shared::cta;
+bar.sync 0;
+mov.u64 %a1, 0x4000000000010000;
+mov.f32 %f0, 0f00000000;
+mov.f32 %f1, %f0;
+mov.f32 %f2, %f0;
+mov.f32 %f3, %f0;
+wgmma.fence.sync.aligned;
+wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3}, %a1, %a1, 1, 1, 1, 0, 0;
+wgmma.commit_group.sync.aligned;
+wgmma.wait_group.sync.aligned 0;
+)"),
+                                     1, 128);
+  session::TimeQuestion q = session::time_question(l);
+  EXPECT_EQ(session::time_of(q).launches.at(0).launch.seen.without_row.size(), 0u);
+  q.device = "b200";
+  const session::LaunchTime t = session::time_of(q).launches.at(0);
+  EXPECT_EQ(t.launch.seen.without_row, (std::map<std::string, uint64_t>{{"wgmma.mma_async", 1}}));
+  EXPECT_GT(t.launch.cycles, 0);
+}
+
 TEST(Timed, ADeviceWithoutATableIsNamed) {
   const launch::Launch l = launch_of(kPipeline, 1, 64);
   session::TimeQuestion q = session::time_question(l);
