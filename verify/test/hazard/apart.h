@@ -7,20 +7,20 @@
 #include "verify/findings/watch.h"
 #include "verify/launch/launch.h"
 
-namespace bitwell::test {
+namespace bitwell::hazard {
 
-inline std::string text_of(const hazard::Party& p) {
+inline std::string text_of(const Party& p) {
   return std::to_string(p.site.ptx_line) + " by " + std::to_string(static_cast<int>(p.site.actor)) + " " +
          machine::triple(p.cta) + " warp " + std::to_string(p.warp) + " lane " + std::to_string(p.lane);
 }
 
-inline std::string text_of(const hazard::Finding& f) {
-  std::string out(hazard::row_of(f.kind).name);
+inline std::string text_of(const Finding& f) {
+  std::string out(row_of(f.kind).name);
   const auto add = [&](const auto&... words) { ((out += ", ", out += words), ...); };
   const auto number = [](auto n) { return std::to_string(n); };
   add(text_of(f.earlier), text_of(f.later), number(static_cast<int>(f.side)), number(f.address),
       number(f.bytes), number(f.count) + " times", f.object.name, text_of(f.made), f.where);
-  for (const hazard::Finding::Met& m : f.met)
+  for (const Finding::Met& m : f.met)
     add(number(m.access), number(m.address), number(m.bytes), text_of(m.earlier), text_of(m.later));
   return out + "\n";
 }
@@ -30,7 +30,7 @@ struct End {
   std::string found, fault;
   std::vector<std::vector<std::byte>> left;
   uint64_t lanes = 0;
-  hazard::Checker::Cost cost;
+  Checker::Cost cost;
   run::HostThreads host;
 
   bool as(const End& o) const {
@@ -65,4 +65,4 @@ inline End ended(launch::Launch launch, bool once, unsigned threads) {
   return out;
 }
 
-}  // namespace bitwell::test
+}  // namespace bitwell::hazard

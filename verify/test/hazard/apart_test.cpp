@@ -15,8 +15,6 @@
 namespace bitwell::hazard {
 namespace {
 
-using test::End, test::ended, test::text_of;
-
 constexpr uint32_t kTimes = 18;           // a launch of the catalogue becomes so many beside each other
 constexpr size_t kEvery = 4;              // of the catalogue's launches one in so many is run
 constexpr size_t kOwn = size_t{1} << 14;  // bytes from one's buffer to the next one's

@@ -9,8 +9,6 @@
 namespace bitwell::hazard::passed_over {
 namespace {
 
-using test::End, test::ended;
-
 // The first sixteen are told of every access: what they only read counts as only read from then on.
 constexpr uint32_t kCtas = 40;
 constexpr size_t kOwn = 256;  // bytes of a CTA's own
