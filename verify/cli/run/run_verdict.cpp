@@ -7,6 +7,9 @@
 #include <iterator>
 #include <map>
 
+#include "model/isa/compile/compile.h"
+#include "model/isa/compile/module.h"
+#include "verify/launch/entry_text.h"
 #include "verify/launch/file/numbers.h"
 #include "verify/terminal/table.h"
 
@@ -163,6 +166,26 @@ std::string products(const launch::WrongProducts& p, uint64_t k, nlohmann::json&
                            grouped((k + p.width - 1) / p.width), p.width);
 }
 
+// Of outputs that are not as expected, which a GPU may have left: where that may come from.
+std::string may_be_fused(const launch::Launch& launch) {
+  const isa::Module& module = *launch.module->own();
+  if (module.text().empty()) return "";  // compiled elsewhere
+  uint64_t sums = 0;
+  std::string first;
+  const std::string entry = launch::entry_of(module, launch.entry);
+  for (const isa::Finding& f : isa::check(module.syntax(entry), entry)) {
+    if (f.kind != isa::Finding::Kind::contractible) continue;
+    if (++sums == 1)
+      first = fmt::format("PTX line {}{}", f.line, f.cuda == nullptr ? "" : " (" + f.cuda->words + ")");
+  }
+  if (sums == 0) return "";
+  return fmt::format(
+      "  ptxas may fuse {} of this kernel with a product, {} {}, and a GPU's outputs differ then: nvcc "
+      "-fmad=false keeps "
+      "them apart, as bitwell does\n",
+      sums == 1 ? "1 sum" : grouped(sums) + " sums", sums == 1 ? "that of" : "the first that of", first);
+}
+
 }  // namespace
 
 std::string expectations(const launch::LaunchFile& file, nlohmann::json& facts, session::Tally& tally) {
@@ -189,7 +212,7 @@ std::string expectations(const launch::LaunchFile& file, nlohmann::json& facts, 
     out += errors(c, output);
     facts.push_back(std::move(one));
   }
-  return out;
+  return tally.wrong.value_or(0) == 0 ? out : out + may_be_fused(file.launch);
 }
 
 std::string beside_text(const device::Beside& beside, nlohmann::json& facts) {
