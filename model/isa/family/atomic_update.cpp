@@ -1,5 +1,8 @@
 #include "model/isa/family/atomic_update.h"
 
+#include <bit>
+#include <optional>
+
 #include "model/number/arithmetic.h"
 
 namespace bitwell::isa {
@@ -38,6 +41,19 @@ uint64_t choose(const number::Format& f, bool greater, uint64_t x, uint64_t y) {
   return (key(x) < key(y)) != greater ? x : y;
 }
 
+// A sum by the host's own, where it is a number: what NaN become is model/number's matter.
+template <class T, class Bits>
+std::optional<uint64_t> host_sum(uint64_t a, uint64_t b, bool ftz) {
+  constexpr Bits exponent = sizeof(T) == 4 ? Bits{0x7F800000} : static_cast<Bits>(0x7FF0000000000000);
+  const auto number = [&](uint64_t v) {
+    const auto bits = static_cast<Bits>(v);
+    return std::bit_cast<T>(ftz && (bits & exponent) == 0 ? bits & ~(~Bits{0} >> 1) : bits);
+  };
+  const T sum = number(a) + number(b);
+  if (sum != sum) return std::nullopt;
+  return std::bit_cast<Bits>(number(std::bit_cast<Bits>(sum)));
+}
+
 }  // namespace
 
 bool commutes(AtomicOperation operation, ElementType type) {
@@ -58,7 +74,11 @@ uint64_t atomic_update(AtomicOperation operation, ElementType type, AtomicPlace 
                        uint64_t b, uint64_t c) {
   const auto add = [&](const number::Format& f, uint64_t x, uint64_t y) {
     if (operation != AtomicOperation::add) return choose(f, operation == AtomicOperation::max, x, y);
-    return number::add(f, x, y, {.ftz = place == AtomicPlace::global && f.bits == 32});
+    const bool ftz = place == AtomicPlace::global && f.bits == 32;
+    std::optional<uint64_t> sum;
+    if (f.bits == 32) sum = host_sum<float, uint32_t>(x, y, ftz);
+    if (f.bits == 64) sum = host_sum<double, uint64_t>(x, y, false);
+    return sum ? *sum : number::add(f, x, y, {.ftz = ftz});
   };
   const auto pair = [&](const number::Format& f) {
     return add(f, old & 0xFFFF, b & 0xFFFF) | add(f, old >> 16 & 0xFFFF, b >> 16 & 0xFFFF) << 16;

@@ -2,6 +2,7 @@
 // definition.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -9,8 +10,10 @@
 #include <random>
 #include <vector>
 
+#include "model/isa/family/atomic_update.h"
 #include "model/isa/lanes/catalog.h"
 #include "model/isa/lanes/soft.h"
+#include "model/number/arithmetic.h"
 
 namespace bitwell::isa {
 namespace {
@@ -196,6 +199,26 @@ TEST(FloatTwins, DirectedRoundingsAreThoseOfModelNumber) {
       ++compared;
     }
   EXPECT_EQ(compared, 12u);
+}
+
+TEST(FloatTwins, SumsOfAtomicsAreThoseOfModelNumber) {
+  std::mt19937_64 random(9);
+  const std::vector<std::array<uint64_t, 3>> singles = operands(random);
+  for (const auto& [a, b, c] : singles)
+    for (const bool global : {false, true})
+      ASSERT_EQ(atomic_update(AtomicOperation::add, ElementType::f32,
+                              global ? AtomicPlace::global : AtomicPlace::shared, a, b, 0),
+                number::add(number::f32, a, b, {.ftz = global}))
+          << std::hex << a << " " << b;
+  std::vector<uint64_t> doubles = numbers(11, 52, random);
+  std::shuffle(doubles.begin(), doubles.end(), random);
+  for (size_t i = 0; i + 1 < doubles.size(); ++i) {
+    const uint64_t a = doubles[i];
+    for (const uint64_t b : {doubles[i + 1], a, a ^ uint64_t{1} << 63, a + 1, (a + 2) ^ uint64_t{1} << 63})
+      ASSERT_EQ(atomic_update(AtomicOperation::add, ElementType::f64, AtomicPlace::global, a, b, 0),
+                number::add(number::f64, a, b, {}))
+          << std::hex << a << " " << b;
+  }
 }
 
 }  // namespace
