@@ -190,11 +190,13 @@ std::string may_be_fused(const launch::Launch& launch) {
 
 std::string expectations(const launch::LaunchFile& file, nlohmann::json& facts, session::Tally& tally) {
   std::string out;
+  bool wrong = false;
   for (const auto& [at, output] : file.outputs) {
     if (!output.expected) continue;
     const std::string& name = file.launch.buffers[at].name;
     const launch::Comparison c = launch::compare(file.launch.buffers[at].bytes, output);
     tally.wrong = tally.wrong.value_or(0) + c.wrong;
+    wrong = wrong || c.wrong != 0;
     nlohmann::json one = facts_of(name, c, output);
     if (c.wrong == 0) {
       out += fmt::format("  {}: {} elements as expected\n", name, grouped(c.elements));
@@ -212,7 +214,7 @@ std::string expectations(const launch::LaunchFile& file, nlohmann::json& facts, 
     out += errors(c, output);
     facts.push_back(std::move(one));
   }
-  return tally.wrong.value_or(0) == 0 ? out : out + may_be_fused(file.launch);
+  return wrong ? out + may_be_fused(file.launch) : out;
 }
 
 std::string beside_text(const device::Beside& beside, nlohmann::json& facts) {
