@@ -159,6 +159,15 @@ TEST(Lanes, MatchNamesThoseOfTheSameValue) {
                [](uint32_t n) { return n % 2 != 0 ? kOdd : kUntouched; });
 }
 
+// Of the lower halves, and of the upper ones, which differ here: both are joined with what the predicate was
+// before.
+TEST(Lanes, PairsOfHalvesMayBeJoinedWithTheirOwnResult) {
+  const std::string compared =
+      "mov.b32 %r1, 0x3C000000;\nmov.b32 %r2, 0;\nsetp.ne.and.f16x2 %p1|%p2, %r1, %r2, %p1;\n";
+  expect_lanes(compared + "selp.u32 %r9, 1, 0, %p1;", [](uint32_t) { return 0u; });
+  expect_lanes(compared + "selp.u32 %r9, 1, 0, %p2;", [](uint32_t n) { return n % 2; });
+}
+
 TEST(Lanes, ReductionsAreOfTheMembers) {
   // a = 7 n + 3 of the lane n.
   const std::string value = "mad.lo.u32 %r1, %r0, 7, 3;\n";

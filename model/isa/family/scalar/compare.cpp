@@ -1,5 +1,5 @@
 // set and setp, of halves too (PTX ISA 9.0, 9.7.6 and 9.7.7).
-#include <array>
+#include <utility>
 
 #include "model/isa/family/emit.h"
 #include "model/isa/lanes/catalog.h"
