@@ -109,7 +109,7 @@ struct Activation {
   // The lanes hold nothing in that row from now on.
   void forget(uint32_t row, uint32_t mask, const Origin& from = {}) {
     rows.defined()[row / kRowBytes] &= ~mask;
-    if (unknown == nullptr && from.kind == Origin::Kind::nothing) return;
+    if (unknown == nullptr && from.kind == Origin::Kind::nothing && !from.decided) return;
     UnknownBits::Row& bits = unknown_bits().row(row);
     bits.partial &= ~mask;
     for (; mask != 0; mask &= mask - 1) bits.origins[static_cast<size_t>(__builtin_ctz(mask))] = from;

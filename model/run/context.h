@@ -15,6 +15,8 @@ class Context {
   machine::Warp& warp;
   size_t split_index;
   bool checked;
+  // Lanes that came to a branch whose guard they do not know, and have not gone on (watch/unsure.h).
+  uint32_t unsure = 0;
 
   machine::Split& split() { return warp.splits[split_index]; }
   machine::Activation& activation() { return *split().activation; }
@@ -44,7 +46,10 @@ class Context {
       lacks(offset, missing, what);
   }
   // Faults where there is nobody to follow what the lane lacks (follow.h); else that is told.
-  void report_missing(uint32_t row, int lane, const char* what);  // unknown_report.cpp
+  void report_missing(uint32_t row, int lane, const char* what, const std::string& more = {});
+
+  // "PTX line 12 (load.cuh:7, from gemm.cu:30)", of any function of the program.
+  std::string line_text(int ptx_line) const;
 
   // The lanes of `mask` read a register, and wait for the tcgen05.ld that brings it, if one does.
   void take_loaded(uint32_t offset, uint32_t mask);

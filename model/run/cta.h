@@ -17,6 +17,7 @@
 #include "model/run/family_states.h"
 #include "model/run/launch.h"
 #include "model/run/turns/flight.h"
+#include "model/run/watch/unsure.h"
 
 namespace bitwell::run {
 
@@ -44,6 +45,7 @@ struct Grid {
 
   // Where its clusters run beside others, on this host thread; or nullptr.
   const Parallel* parallel = nullptr;
+  KnownWays ways{};
 
   // What becomes of it.
   uint64_t ended = 0;     // CTAs, and those that will never start
@@ -134,6 +136,7 @@ class Cta {
   void run_part(Context& context, uint32_t limit, uint32_t& pc, Counts& counts);
   template <bool Checked>
   void run_to_stops(Context& context, uint32_t limit, uint32_t& pc, Counts& counts);
+  void pass_over(Context& context, uint32_t pc, Counts& counts);
   bool as_seen(const machine::Split& split, uint32_t pc) const;
   std::vector<std::byte> state(const machine::Split& split, uint32_t pc) const;
   bool spend(const machine::Warp& warp, machine::Split& split, uint32_t pc, uint64_t instructions);

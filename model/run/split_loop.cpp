@@ -1,11 +1,13 @@
 // The run loop: which split of a warp runs next, and how.
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "model/run/cluster.h"
 #include "model/run/turns/chooser.h"
 #include "model/run/wait.h"
 #include "model/run/watch/definedness.h"
+#include "model/run/watch/unsure.h"
 
 namespace bitwell::run {
 
@@ -102,7 +104,7 @@ template <bool Checked>
     if (const uint32_t missing = active & ~defined[op.guard / machine::kRowBytes]; missing != 0)
         [[unlikely]] {
       context.split().pc = pc;
-      context.report_missing(op.guard, __builtin_ctz(missing), "a guard predicate");
+      return guarded_by_unknown(op, context, active, missing);
     }
   return active & (op.guard_negated ? ~predicate : predicate);
 }
@@ -151,6 +153,21 @@ bool Cta::spend(const Warp& warp, Split& split, uint32_t pc, uint64_t instructio
   return true;
 }
 
+// The lanes that do not know the guard of the branch at `pc` go to where its ways meet; the others come to it
+// again.
+void Cta::pass_over(Context& context, uint32_t pc, Counts& counts) {
+  Warp& warp = context.warp;
+  const size_t at = context.split_index;
+  const uint32_t lanes = std::exchange(context.unsure, 0);
+  const uint32_t meet = pass_ways(context, lanes);
+  counts.lanes += lanes_of(lanes);
+  counts.moved = true;
+  spend(warp, warp.splits[at], meet <= pc ? meet : ~pc, counts.instructions);
+  if (lanes != warp.splits[at].mask) return diverge(warp, at, lanes, meet, pc - 1);
+  ++counts.instructions;
+  warp.splits[at].pc = meet;
+}
+
 // Runs until the split waits, ends, diverges, comes to `limit` or has had its turn. pc and counts are of the
 // caller, so that they are right where it throws.
 template <bool Checked>
@@ -181,6 +198,9 @@ template <bool Checked>
       continue;
     }
     if (op.kind == isa::OpKind::jump || op.kind == isa::OpKind::branch) {
+      if constexpr (Checked)
+        if (context.unsure != 0) [[unlikely]]
+          return pass_over(context, pc, counts);
       if (op.kind == isa::OpKind::branch) count(mask);
       if (mask == 0) {
         ++pc;
@@ -282,7 +302,8 @@ template <bool Checked>
          (warp.splits[at].budget > 1 && keeper.may_go_ahead(function, pc, together, true)))) {
       const isa::Op& op = code[pc];
       const uint32_t mask = guarded<Checked>(op, context, rows, defined, active, pc);
-      if (mask == 0 || mask == active) {
+      const bool sure = std::exchange(context.unsure, 0) == 0;
+      if (sure && (mask == 0 || mask == active)) {
         ++to;
         count(mask);
         const bool back = mask != 0 && op.target <= pc;

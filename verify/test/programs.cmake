@@ -49,7 +49,8 @@ bitwell_test(isa_test LABEL quick LINK bitwell_test_kernel bitwell_verify NEEDS 
           isa/copy/under_way_test.cpp isa/compile/operand_places_test.cpp isa/scalar/approximate_test.cpp isa/whole/causes_test.cpp
           isa/whole/unusual_faults_test.cpp)
 bitwell_test(memory_test LABEL quick LINK bitwell_test_kernel bitwell_verify
-  SOURCES isa/memory/memory_test.cpp isa/memory/row_access_test.cpp isa/memory/reserved_shared_test.cpp)
+  SOURCES isa/memory/memory_test.cpp isa/memory/row_access_test.cpp isa/memory/reserved_shared_test.cpp
+          isa/memory/unsure_test.cpp)
 bitwell_test(taken_test LABEL quick LINK bitwell_test_kernel bitwell_findings bitwell_verify
   SOURCES isa/copy/same_copies_test.cpp isa/copy/plain_copies_test.cpp isa/control/ended_threads_test.cpp isa/control/register_counts_test.cpp
           isa/control/mapped_rank_test.cpp isa/copy/zero_map_test.cpp isa/memory/shared_address_test.cpp isa/copy/cache_policy_test.cpp

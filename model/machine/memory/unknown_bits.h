@@ -25,6 +25,7 @@ struct Origin {
   uint32_t missing = 0;            // by byte, the lowest bit is the first
   uint64_t address = 0;            // in the region's own numbering
   const Region* region = nullptr;  // nullptr: local memory
+  bool decided = false;            // it came to a branch, one of whose ways writes the register
 };
 
 // One for an activation that has met such a value. A row is named by its byte offset, as in Op.

@@ -251,17 +251,20 @@ uint32_t known_predicates(const isa::Op& op, Context& context) {
   return (a & b) | (a & value_a) | (b & value_b);
 }
 
-// Where what the lanes lack comes from: of the first operand of each that is not whole.
+// Where what the lanes lack comes from: of the first operand of each that is not whole, or the first of those
+// that a branch decided about.
 void find_origins(const isa::Op& op, Context& context, uint32_t lacking, const Origin* (&out)[kLanes]) {
   static constexpr Origin kNothing;
+  uint32_t found = 0;
   const auto take = [&](uint32_t row) {
     const uint32_t lanes = lacking & ~context.defined_at(row);
     if (lanes == 0) return;
     const UnknownBits::Row* from = kept(context, row);
     each(lanes, [&](int lane) {
-      out[lane] = from == nullptr ? &kNothing : &from->origins[static_cast<size_t>(lane)];
+      const Origin* const origin = from == nullptr ? &kNothing : &from->origins[static_cast<size_t>(lane)];
+      if ((found >> lane & 1) == 0 || (origin->decided && !out[lane]->decided)) out[lane] = origin;
     });
-    lacking &= ~lanes;
+    found |= lanes;
   };
   for (const uint32_t row : {op.a, op.b, op.c, op.e}) take(row);
   if (op.sources != nullptr)

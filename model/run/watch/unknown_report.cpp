@@ -66,28 +66,27 @@ machine::Fault::Access unwritten(const Context& context, const Origin& from) {
   return out;
 }
 
-// "PTX line 12 (load.cuh:7, from gemm.cu:30)", of any function of the program.
-std::string line_text(const Context& context, int ptx_line) {
+}  // namespace
+
+std::string Context::line_text(int ptx_line) const {
   machine::Place place;
   place.ptx_line = ptx_line;
-  for (const isa::Function& f : context.cta.grid.program.functions)
+  for (const isa::Function& f : cta.grid.program.functions)
     for (const isa::Line& line : f.lines)
       if (line.ptx == ptx_line) place.cuda = line.cuda;
   return machine::line_of(place);
 }
-
-}  // namespace
 
 void Context::lacks(uint32_t offset, uint32_t lanes, const char* what) {
   lanes &= ~known_at(offset, lanes);
   if (lanes != 0) report_missing(offset, __builtin_ctz(lanes), what);
 }
 
-void Context::report_missing(uint32_t row, int lane, const char* what) {
+void Context::report_missing(uint32_t row, int lane, const char* what, const std::string& more) {
   if (follow() != nullptr) return follow()->used(cta.line(split()).ptx, what);
   const Origin from = origin_of(*this, row, lane);
-  machine::Fault out(std::string("a value that was never written is used as ") + what + describe(*this, from),
-                     lane);
+  machine::Fault out(
+      std::string("a value that was never written is used as ") + what + describe(*this, from) + more, lane);
   if (from.kind == Origin::Kind::memory && from.region != nullptr) out.access = unwritten(*this, from);
   throw out;
 }
@@ -110,24 +109,21 @@ void keep_reads_off_copies(Context& context, uint64_t address, uint64_t size, in
 }
 
 std::string describe(const Context& context, const Origin& from) {
-  const std::string line = line_text(context, from.ptx_line);
+  const std::string line = context.line_text(from.ptx_line);
+  const std::string by = from.decided ? ": whether it is written hangs on a branch by such a value" : "";
   switch (from.kind) {
-    case Origin::Kind::nothing: return "";
+    case Origin::Kind::nothing: return by;
     case Origin::Kind::shuffle:
-      return ": " + line + " took it from lane " + std::to_string(from.lane) +
+      return by + ": " + line + " took it from lane " + std::to_string(from.lane) +
              ", which does not take part or has no value";
     case Origin::Kind::memory: break;
   }
   const std::string bytes = bytes_text(from.missing, from.size);
   const bool none = bytes == "none";
   const std::string loaded = " that " + line + " loaded from " + place_text(context, from);
-  std::string text;
-  if (from.size == 1)
-    text = ": the byte" + loaded + " was never written";
-  else
-    text = ": " + bytes + " of the " + std::to_string(from.size) + " bytes" + loaded +
-           (none ? " was ever written" : " were never written");
-  return text;
+  if (from.size == 1) return by + ": the byte" + loaded + " was never written";
+  return by + ": " + bytes + " of the " + std::to_string(from.size) + " bytes" + loaded +
+         (none ? " was ever written" : " were never written");
 }
 
 }  // namespace bitwell::run

@@ -66,7 +66,7 @@ TEST(NumericLanes, AResultOfWhatWasNeverWrittenIsNotWritten) {
   const Seen s = seen(but_first + "@%p3 st.global.u16 [%a0], %h4;\n");
   ASSERT_EQ(s.losses.size(), 1u);
   EXPECT_EQ(s.losses[0].results, 31u);
-  EXPECT_THROW(seen(but_first + "cvt.u32.u16 %r2, %h4;\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 bra end;\nend:\n"),
+  EXPECT_THROW(seen(but_first + "cvt.u32.u16 %r2, %h4;\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 exit;\n"),
                machine::Fault);
 }
 

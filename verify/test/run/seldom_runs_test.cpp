@@ -169,11 +169,10 @@ TEST(SeldomRuns, ATableOfThreeInputsIsKnownWhereTheOthersDoNotMatter) {
                         {"5", "5", "%u", "0xAA", false},      {"1", "%u", "7", "0xCA", false},
                         {"0", "%u", "7", "0xCA", true},       {"1", "7", "%u", "0xCA", true},
                         {"%u", "7", "7", "0xCA", true},       {"%u", "6", "7", "0xCA", false}}) {
-    const std::string end =
-        seldom("lop3.b32 %r2, " + std::string(c.a) + ", " + c.b + ", " + c.c + ", " + c.table +
-               "; and.b32 %r2, %r2, 1; setp.eq.u32 %p2, %r2, 0; @%p2 bra end;\nend:")
-            .run()
-            .end();
+    const std::string end = seldom("lop3.b32 %r2, " + std::string(c.a) + ", " + c.b + ", " + c.c + ", " +
+                                   c.table + "; and.b32 %r2, %r2, 1; setp.eq.u32 %p2, %r2, 0; @%p2 exit;")
+                                .run()
+                                .end();
     EXPECT_EQ(end == "held", c.known) << c.a << " " << c.b << " " << c.c << " " << c.table << ": " << end;
   }
 }

@@ -13,6 +13,7 @@
 #include "model/run/row_access.h"
 #include "model/run/watch/definedness.h"
 #include "model/run/watch/follow.h"
+#include "model/run/watch/unsure.h"
 
 namespace bitwell::isa {
 namespace {
@@ -354,6 +355,10 @@ bool store_row(const Op& op, const RowUse& use, run::Context& context) {
 Next load(const Op& op, run::Context& context, uint32_t mask) {
   const auto& use = op.as<RowUse>();
   if (mask == ~0u && load_row(op, use, context)) return Next::advance;
+  if (context.checked && (mask & ~context.defined_at(op.a)) != 0) [[unlikely]] {
+    mask = run::loads_there(op, context, mask);
+    if (mask == 0) return Next::advance;
+  }
   run::LaneBytes access;
   run::resolve(use, op.a, context, mask, static_cast<size_t>(use.size) * use.count, machine::AccessKind::read,
                use.count == 1, access);

@@ -122,7 +122,7 @@ TEST(Testp, OfWhatWasNeverWritten) {
       .shared = ".shared .align 4 .b8 nothing[4];",
       .body =
           "ld.param.u64 %q, [pout]; ld.shared.f32 %f, [nothing]; testp.finite.f32 %p, %f;\n"
-          "@%p bra E;\nE: st.global.u32 [%q], 1;",
+          "@%p st.global.u32 [%q], 1;",
       .shape = {.block = {1, 1, 1}},
       .buffers = {
           test::output(4)}}.run();

@@ -198,7 +198,7 @@ TEST(SeldomTensor, WhatOtherLanesReplaceMakesNoCellKnown) {
   const std::string end = tensor_end_of(
       std::string(kHalves) +
       "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r1+20];\n@%p1 mov.u32 %r10, %r13;\n" + kCellCame +
-      "mov.u32 %r12, 3; @!%p1 mov.u32 %r12, %r10; setp.eq.u32 %p3, %r12, 3; @%p3 bra there;\nthere:\n");
+      "mov.u32 %r12, 3; @!%p1 mov.u32 %r12, %r10; setp.eq.u32 %p3, %r12, 3; @%p3 exit;\n");
   EXPECT_NE(end.find("never written"), std::string::npos) << end;
 }
 
@@ -230,7 +230,7 @@ TEST(SeldomTensor, AFunctionsRegistersAreNotLoaded) {
       if (j != i) ones += "mov.u32 %x" + std::to_string(j) + ", 1;\n";
     const std::string end =
         tensor_end_of(std::string(kLoadsCell) + "call own, ();\n" + kCellCame,
-                      function(ones + each + "setp.eq.u32 %p, %x" + std::to_string(i) + ", 0; @%p bra E;\n"));
+                      function(ones + each + "setp.eq.u32 %p, %x" + std::to_string(i) + ", 0; @%p exit;\n"));
     EXPECT_NE(end.find("never written"), std::string::npos) << i << end;
   }
 }

@@ -89,7 +89,7 @@ TEST(Faults, UnwrittenRegisterAsAddress) {
   expect_parts(run("ld.global.u32 %r1, [%rd5];"), {"as an address"});
 }
 TEST(Faults, UnwrittenRegisterAsPredicate) {
-  expect_parts(run("setp.eq.u32 %p1, %r5, 0;\n@%p1 bra L;\nL:"),
+  expect_parts(run("setp.eq.u32 %p1, %r5, 0;\n@%p1 bra L;\nst.global.u32 [%rd3], %r0;\nL:"),
                {"a value that was never written is used as a guard predicate"});
 }
 TEST(Faults, RegisterWrittenOnOnePathOnly) {
