@@ -42,8 +42,6 @@ class Cluster {
   bool let_waits_time_out();
   // The report of a deadlock; `beside` says, on lines of their own, what the launch's other clusters do.
   [[noreturn]] void report_deadlock(const std::string& beside);
-  // Threads of a warp that wait for each other at two places may be a case that is not modelled: Unsupported.
-  void refuse_meeting_elsewhere();
   // "(1,0,0)", where it starts.
   std::string first_cta() const { return machine::triple(first_); }
 

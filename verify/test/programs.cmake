@@ -52,9 +52,10 @@ bitwell_test(memory_test LABEL quick LINK bitwell_test_kernel bitwell_verify
   SOURCES isa/memory/memory_test.cpp isa/memory/row_access_test.cpp isa/memory/reserved_shared_test.cpp
           isa/memory/unsure_test.cpp)
 bitwell_test(taken_test LABEL quick LINK bitwell_test_kernel bitwell_findings bitwell_verify
+  DEFINE BITWELL_MET_ELSEWHERE="${CMAKE_CURRENT_SOURCE_DIR}/isa/control/met_elsewhere.txt"
   SOURCES isa/copy/same_copies_test.cpp isa/copy/plain_copies_test.cpp isa/control/ended_threads_test.cpp isa/control/register_counts_test.cpp
           isa/control/mapped_rank_test.cpp isa/copy/zero_map_test.cpp isa/memory/shared_address_test.cpp isa/copy/cache_policy_test.cpp
-          isa/copy/copy_lines_test.cpp isa/copy/line_moves_test.cpp)
+          isa/copy/copy_lines_test.cpp isa/copy/line_moves_test.cpp isa/control/met_elsewhere_test.cpp)
 bitwell_test(seldom_test LABEL quick LINK bitwell_test_kernel
   SOURCES isa/copy/seldom_copies_test.cpp isa/copy/tensor_reduce_test.cpp isa/memory/seldom_accesses_test.cpp isa/whole/seldom_values_test.cpp
           isa/tensor/seldom_tensor_test.cpp run/seldom_runs_test.cpp run/seldom_schedules_test.cpp isa/control/seldom_control_test.cpp)
@@ -71,7 +72,7 @@ bitwell_test(blackwell_test LABEL quick LINK bitwell_test_kernel
   DEFINE BITWELL_B200_CONVERSIONS="${CMAKE_CURRENT_SOURCE_DIR}/isa/scalar/b200_conversions.txt"
   SOURCES isa/control/cluster_launch_test.cpp isa/scalar/blackwell_values_test.cpp isa/tensor/tensor_rows_test.cpp
           isa/scalar/narrow_conversion_test.cpp isa/mma/narrow_matrix_test.cpp isa/copy/pair_multicast_test.cpp isa/copy/im2col_rank_test.cpp
-          isa/control/warp_values_test.cpp isa/mma/wmma_test.cpp isa/copy/im2col_test.cpp)
+          isa/control/warp_values_test.cpp isa/mma/wmma_test.cpp isa/mma/wmma_rows_test.cpp isa/copy/im2col_test.cpp)
 bitwell_test(limits_test LABEL quick COST 20 LINK bitwell_test_kernel bitwell_verify DEFINE BITWELL_PTXAS="${PTXAS}"
   SOURCES isa/whole/limits_test.cpp isa/whole/launch_limits_test.cpp isa/memory/port_test.cpp isa/control/stops_test.cpp)
 bitwell_test(forms_test LABEL quick LINK bitwell_test_kernel bitwell_capture

@@ -154,30 +154,7 @@ static std::vector<Waiter> all_waiters(const Cluster& cluster) {
   return out;
 }
 
-// Whether a split waits in a collective.
-static bool at_collective(const Waiter& w) {
-  return w.split->wait == &kMeets && w.cta->op_at(*w.split).kind == isa::OpKind::collective;
-}
-
-// Threads of a warp may meet in a collective at different instructions (PTX ISA: those with the same
-// qualifiers and member mask), which this model does not do: not a deadlock of the kernel's.
-void Cluster::refuse_meeting_elsewhere() {
-  const std::vector<Waiter> waiters = all_waiters(*this);
-  for (const Waiter& a : waiters)
-    for (const Waiter& b : waiters) {
-      const bool elsewhere = a.split->pc != b.split->pc || a.split->activation != b.split->activation;
-      if (a.warp != b.warp || !elsewhere) continue;
-      if (at_collective(a) && at_collective(b) && a.cta->line(*a.split).text == b.cta->line(*b.split).text)
-        throw machine::Unsupported(
-            a.cta->place(*a.warp, *a.split, -1),
-            "threads of one warp that meet in a collective at different instructions, or "
-            "in different calls: this one, and PTX line " +
-                std::to_string(b.cta->line(*b.split).ptx));
-    }
-}
-
 void Cluster::report_deadlock(const std::string& beside) {
-  refuse_meeting_elsewhere();
   const std::vector<Waiter> waiters = all_waiters(*this);
   std::vector<std::vector<Cause>> found;
   std::optional<Mistake> likeliest;

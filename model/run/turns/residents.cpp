@@ -228,7 +228,6 @@ void Residents::report_deadlock() {
               (first.room.clusters == 1 ? "is" : "are") + " resident at once (" + first.room.rests_on +
               "), " + std::to_string(first.grid.ctas() - first.grid.ended) + " CTAs have not ended";
   beside += waiting_launches() + not_started();
-  for (const auto& cluster : clusters_) cluster->refuse_meeting_elsewhere();
   clusters_.front()->report_deadlock(beside);
 }
 

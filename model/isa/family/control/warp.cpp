@@ -6,6 +6,7 @@
 #include <functional>
 #include <numeric>
 
+#include "model/isa/family/control/warp_together.h"
 #include "model/run/context.h"
 #include "model/run/turns/synchronised.h"
 #include "model/run/wait.h"
@@ -50,23 +51,27 @@ const uint32_t* members_of(const Op& op, run::Context& context, uint32_t mask) {
 }
 
 // Performs a collective for every group of lanes with one member mask whose members are all here, for each by
-// itself or for all at once. The others stay and wait. Threads that have exited are not waited for.
-using Collective = void (*)(const Op& op, run::Context& context, uint32_t lanes);
+// itself or for all at once, or are all at other instructions of its kind. The others stay and wait. Threads
+// that have exited are not waited for.
 Next by_members(const Op& op, run::Context& context, uint32_t mask, Collective perform,
-                bool at_once = false) {
+                CollectiveRows rows = {}, bool at_once = false) {
   const uint32_t* const row = members_of(op, context, mask);
-  uint32_t through = 0;
+  uint32_t here = 0, elsewhere = 0;
   for (uint32_t rest = mask; rest != 0;) {
     const Group group = first_group(row, rest);
     rest &= ~group.lanes;
-    if ((group.members & context.warp.live() & ~group.lanes) != 0) continue;
+    if ((group.members & context.warp.live() & ~group.lanes) != 0) {
+      if (perform_together(op, context, group.lanes, group.members, perform, rows)) elsewhere |= group.lanes;
+      continue;
+    }
     if (!at_once) perform(op, context, group.lanes);
-    through |= group.lanes;
+    here |= group.lanes;
   }
-  if (at_once && through != 0) perform(op, context, through);
+  if (at_once && here != 0) perform(op, context, here);
+  const uint32_t through = here | elsewhere;
   if (through == mask) return Next::advance;
   if (through == 0) {
-    context.split().wait = &run::kMeets;
+    run::take_lanes(context, mask).wait = &run::kMeets;
     return Next::wait;
   }
   machine::Split rest = context.split();
@@ -195,7 +200,7 @@ static void perform_shuffle(const Op& op, run::Context& context, uint32_t mask) 
   set_predicate(context, op.d2, in_range, mask, mask);
 }
 Next shuffle(const Op& op, run::Context& context, uint32_t mask) {
-  return by_members(op, context, mask, perform_shuffle, true);
+  return by_members(op, context, mask, perform_shuffle, {}, true);
 }
 
 static void perform_vote(const Op& op, run::Context& context, uint32_t mask) {
@@ -216,7 +221,8 @@ static void perform_vote(const Op& op, run::Context& context, uint32_t mask) {
   set_predicate(context, op.d, result ? ~0u : 0u, mask, mask);
 }
 Next vote(const Op& op, run::Context& context, uint32_t mask) {
-  return by_members(op, context, mask, perform_vote);
+  const bool ballot = op.as<VoteUse>().mode == VoteMode::ballot;
+  return by_members(op, context, mask, perform_vote, {.a = 0, .d = ballot ? size_t{4} : 0});
 }
 
 static void perform_match_lanes(const Op& op, run::Context& context, uint32_t mask) {
@@ -243,7 +249,8 @@ static void perform_match_lanes(const Op& op, run::Context& context, uint32_t ma
                          mask, 1);
 }
 Next match_lanes(const Op& op, run::Context& context, uint32_t mask) {
-  return by_members(op, context, mask, perform_match_lanes);
+  const auto size = static_cast<size_t>(op.as<MatchUse>().size);
+  return by_members(op, context, mask, perform_match_lanes, {.a = size, .d = 4});
 }
 
 static void perform_reduce(const Op& op, run::Context& context, uint32_t mask) {

@@ -1,6 +1,7 @@
 // wmma.load and wmma.store: each register by an ordinary load or store at an address that its lane works out
 // (PTX ISA 9.0, 9.7.14.4.3 and 9.7.14.4.4).
 #include <bit>
+#include <cstdio>
 
 #include "model/isa/family/emit.h"
 #include "model/isa/family/memory/memory.h"
@@ -11,8 +12,43 @@
 namespace bitwell::isa {
 namespace {
 
-Next whole_warp_here(const Op&, run::Context& context, uint32_t mask) {
-  return run::whole_warp(context, mask) ? Next::advance : Next::wait;
+// What the matrix's rows in memory must stand at a multiple of: ptxas 13.0 takes ldmatrix for A and B of
+// shared memory, one access for two accumulators that lie side by side, and drops what a row's stride has too
+// much. An H200 faults, or gets other rows.
+struct RowsUse : Payload {
+  const char* name = "";  // of the instruction
+  uint64_t bytes = 0, offset = 0;
+  Space space = Space::generic;
+};
+
+// What ptxas makes of it, for sm_90a: read from its machine code, and a third of it asked of an H200.
+uint64_t row_alignment(char operand, const std::string& shape, bool row, const WmmaFragment& f, Space space) {
+  if (operand != 'c') {
+    const bool along = (operand == 'a') == row;  // k
+    const bool by_matrices = space == Space::shared && (f.bits == 16 || (f.bits == 8 && along));
+    return by_matrices ? 16 : f.bits == 64 ? 8 : 4;
+  }
+  const bool side_by_side = row != (shape == ".m8n32k16");
+  return f.bits == 16 ? 4 : side_by_side ? f.bits / 4 : f.bits / 8;
+}
+
+Next rows_here(const Op& op, run::Context& context, uint32_t mask) {
+  if (!run::whole_warp(context, mask)) return Next::wait;
+  const auto& use = op.as<RowsUse>();
+  const uint32_t known = mask & context.known_at(op.a, mask) & context.known_at(op.b, mask);
+  if (!context.checked || known == 0) return Next::advance;
+  const int lane = std::countr_zero(known);
+  const uint64_t address = context.row<uint64_t>(op.a)[lane] + use.offset;
+  const uint64_t pitch = context.row<uint64_t>(op.b)[lane];
+  if (address % use.bytes == 0 && pitch % use.bytes == 0) return Next::advance;
+  char at[24];
+  std::snprintf(at, sizeof at, "0x%llx", static_cast<unsigned long long>(address));
+  throw machine::Fault("misaligned " + std::string(use.name) + ": its rows begin at " +
+                           (use.space == Space::shared ? context.cta.cluster.shared_name(address) : at) +
+                           " and are " + std::to_string(pitch) +
+                           " bytes apart, and must stand at multiples of " + std::to_string(use.bytes) +
+                           " bytes",
+                       lane);
 }
 
 // A new 64-bit row: a * b + c.
@@ -81,8 +117,6 @@ void move_form(Builder& b, const Match& m) {
   if (registers.kind != ptx::OperandKind::vector || registers.elements.size() != f.registers)
     throw Invalid("'" + m.name + "' needs a vector of " + std::to_string(f.registers) + " registers");
 
-  Op check = effect_without_memory(b, whole_warp_here);
-  b.emit(check);
   Op first;
   AddressUse where;
   set_address(b, first, where, b.operand(loads ? 1 : 0), space_of(i));
@@ -98,6 +132,16 @@ void move_form(Builder& b, const Match& m) {
   }
   const Start at = start(b, f, by_inner, first.a, b.operand_count() == 3 ? &b.operand(2) : nullptr,
                          by_inner ? f.outer : f.inner);
+  Op check = effect(rows_here);
+  check.a = first.a;
+  check.b = at.pitch;
+  RowsUse rows;
+  rows.name = loads ? "wmma.load" : "wmma.store";
+  rows.bytes = row_alignment(operand, i.modifiers[5], row, f, where.space);
+  rows.offset = where.offset;
+  rows.space = where.space;
+  b.payload(check, rows);
+  b.emit(check);
   const Type& held = b.type(f.bits == 64     ? ".f64"
                             : type == ".f32" ? ".f32"
                             : type == ".f16" ? ".f16x2"

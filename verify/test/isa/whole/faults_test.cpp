@@ -308,15 +308,6 @@ M:)"),
                {"deadlock", "15 of 16 threads", "shfl.sync.idx"});
 }
 
-TEST(Programs, CollectivesThatMeetAtDifferentInstructionsAreUnsupported) {
-  expect_parts(outcome(kHead + R"(.visible .entry k() { .reg .pred %p; .reg .b32 %r<3>;
-mov.u32 %r0, %tid.x; setp.lt.u32 %p, %r0, 16; @%p bra A;
-shfl.sync.idx.b32 %r1, %r0, 3, 31, -1; bra B;
-A: shfl.sync.idx.b32 %r2, %r0, 20, 31, -1;
-B: ret; })"),
-               {"unsupported", "meet in a collective at different instructions"});
-}
-
 TEST(Faults, ArrivalsOfTheClustersBarrierTakeTurnsWithWaits) {
   expect_parts(outcome(kHead + R"(.visible .entry k() { barrier.cluster.arrive; barrier.cluster.arrive;
 barrier.cluster.wait; ret; })"),
