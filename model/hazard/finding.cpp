@@ -234,7 +234,7 @@ constexpr KindRow kRows[] = {
      .remedy = "wgmma.commit_group behind the wgmma and wgmma.wait_group before the other"},
     {.kind = Kind::mma_fence,
      .name = "wgmma-fence",
-     .level = Level::error,
+     .level = Level::note,
      .what =
          "no wgmma.fence stands between an access to this register and the wgmma that has it as an operand",
      .remedy =

@@ -1,5 +1,7 @@
 // wmma.mma: D = A B + C of fragments that a warp holds (PTX ISA 9.0, 9.7.14.4.5). The manual gives no order
-// of summation but for fp64: fp16, bf16 and tf32 are summed as mma.sync of the same k sums them.
+// of summation but for fp64. ptxas 13.0 makes mma.sync's instructions of it, for every target from sm_80 to
+// sm_120a: fp16 and bf16 are summed as one of the same k sums them, tf32 as one of k = 4 behind the other. An
+// H200 gives the same bits.
 #include <array>
 #include <cmath>
 #include <vector>
@@ -21,9 +23,9 @@ namespace {
 struct WmmaUse : MatrixProduct {
   WmmaFragment a, b, c;
   bool a_rows = true, b_rows = false;
-  size_t m = 0, n = 0, k = 0;
-  const number::DotRule* rule = nullptr;  // none: integers or fp64
-  const number::Format* type = nullptr;   // of A and B, where there is a rule
+  size_t m = 0, n = 0, k = 0, at_once = 0;  // at_once: of k
+  const number::DotRule* rule = nullptr;    // none: integers or fp64
+  const number::Format* type = nullptr;     // of A and B, where there is a rule
   bool is_signed = false, saturates = false;
 
   bool may_leave_halves() const override { return rule != nullptr && rule->output == &number::f16; }
@@ -73,6 +75,16 @@ void scatter(run::Context& context, const std::vector<uint32_t>& registers, cons
   for (const uint32_t r : registers) context.set_defined(r, ~0u);
 }
 
+// Elements `from` to `from + count` of each row of `width`.
+std::vector<uint32_t> some_of(const std::vector<uint32_t>& rows, size_t width, size_t from, size_t count) {
+  if (count == width) return rows;
+  std::vector<uint32_t> out;
+  for (size_t row = 0; row < rows.size(); row += width)
+    out.insert(out.end(), rows.begin() + static_cast<std::ptrdiff_t>(row + from),
+               rows.begin() + static_cast<std::ptrdiff_t>(row + from + count));
+  return out;
+}
+
 Next multiply(const Op& op, run::Context& context, uint32_t mask) {
   if (!run::whole_warp(context, mask)) return Next::wait;
   const auto& use = op.as<WmmaUse>();
@@ -93,18 +105,22 @@ Next multiply(const Op& op, run::Context& context, uint32_t mask) {
   const auto b = gathered<uint32_t>(context, b_rows, use.b, use.b_rows);
   auto d = gathered<uint32_t>(context, c_rows, use.c, false);
   if (use.rule != nullptr) {
-    const number::DotColumns columns = number::prepare_columns(*use.rule, {use.type, b}, use.n, use.k);
-    const std::vector<uint32_t> before = use.watch != nullptr ? d : std::vector<uint32_t>();
-    number::dot_tile(*use.rule, {use.type, a}, use.m, columns, d);
-    if (use.watch != nullptr)
-      use.watch->look({*use.rule,
-                       {use.type, a},
-                       columns,
-                       before,
-                       d,
-                       0,
-                       0,
-                       context.cta.place(context.warp, context.split(), -1)});
+    for (size_t k = 0; k < use.k; k += use.at_once) {
+      const auto its_a = some_of(a, use.k, k, use.at_once), its_b = some_of(b, use.k, k, use.at_once);
+      const number::DotColumns columns =
+          number::prepare_columns(*use.rule, {use.type, its_b}, use.n, use.at_once);
+      const std::vector<uint32_t> before = use.watch != nullptr ? d : std::vector<uint32_t>();
+      number::dot_tile(*use.rule, {use.type, its_a}, use.m, columns, d);
+      if (use.watch != nullptr)
+        use.watch->look({*use.rule,
+                         {use.type, its_a},
+                         columns,
+                         before,
+                         d,
+                         0,
+                         0,
+                         context.cta.place(context.warp, context.split(), -1)});
+    }
   } else {
     for (size_t at = 0; at < d.size(); ++at) {
       int64_t sum = static_cast<int32_t>(d[at]);
@@ -141,6 +157,7 @@ void multiply_form(Builder& b, const Match& m) {
   use.m = use.c.outer;
   use.n = use.c.inner;
   use.k = extent(shape, 'k');
+  use.at_once = type == ".tf32" ? 4 : use.k;
   use.is_signed = type == ".s8";
   use.saturates = ptx::has(i, ".satfinite");
   if (type != ".f64" && type != ".s8" && type != ".u8") {
