@@ -129,8 +129,9 @@ int ModuleLayout::find_function(std::string_view name) const {
 std::vector<SharedVariable> ModuleLayout::shared_variables() const {
   std::vector<SharedVariable> out;
   if (reserved_shared != 0) out.push_back({std::string(kReservedShared), 0, reserved_shared});
+  // Dynamic shared memory has a name for each kernel that uses it, and all begin at the same place.
   for (const auto& [name, v] : variables)
-    if (v.variable->space == ".shared") out.push_back({name, v.address, v.size});
+    if (v.variable->space == ".shared" && names_.contains(name)) out.push_back({name, v.address, v.size});
   for (const auto& [variable, offset] : shared_places)
     out.push_back({variable->name, offset, size_of(*variable)});
   std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });

@@ -65,6 +65,14 @@ TEST(StrayAddress, SharedNamesTheVariablesOnBothSides) {
   expect_end(run(two, use + "cvta.shared.u64 %rd4, 48;\nst.u32 [%rd4], %r0;"),
              ", 32 bytes into 'last' of 32 bytes");
 }
+TEST(StrayAddress, DynamicSharedMemoryOfAnotherEntryIsNotNamed) {
+  const std::string both = ".extern .shared .align 16 .b8 dyn[];\n.shared .align 4 .b8 own[16];";
+  const std::string use = "mov.u32 %r2, own;\n";
+  expect_end(run(both, use + "st.shared.u32 [own+16], %r0;"), ", 16 bytes into 'own' of 16 bytes");
+  // Of this one it is named, though the launch gives it no bytes.
+  expect_end(run(both, use + "mov.u32 %r2, dyn;\nst.shared.u32 [own+16], %r0;"),
+             ", 0 bytes into 'dyn' of 0 bytes");
+}
 TEST(StrayAddress, BulkCopiesNameTheObjectToo) {
   const char* tile = ".shared .align 128 .b8 tile[512];\n.shared .align 8 .b64 bar;";
   expect_end(run(tile,
