@@ -64,7 +64,7 @@ void add_not_needed(CLI::App& command) {
        {"--require-cuda-init", "--launch-timeout", "--kill", "--port", "--max-connections", "--mode",
         "--injection-path", "--nvtx", "--check-exit-code", "--show-backtrace", "--demangle", "--print-level",
         "--force-blocking-launches", "--binary-patching", "--check-device-heap", "--check-api-memory-access",
-        "--destroy-on-device-error", "--report-api-errors", "--support-32bit"})
+        "--destroy-on-device-error", "--support-32bit"})
     command
         .add_option_function<std::string>(
             name,
@@ -115,6 +115,11 @@ void add_exec_arguments(CLI::App& command, ExecOptions& to) {
                   "What is said of launches goes to this file; %p is the number of this process, %q{NAME} "
                   "what the environment has, %% one %")
       ->type_name("FILE");
+  command
+      .add_option("--report-api-errors", to.api_errors,
+                  "no: what the host's part does wrong (copies out of bounds, ...) is told and not counted")
+      ->check(CLI::IsMember({"no", "explicit", "all"}))
+      ->capture_default_str();
   command
       .add_option(
           "--suppressions", asked.baseline,

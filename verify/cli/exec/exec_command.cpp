@@ -198,7 +198,7 @@ void say_end(const ExecOptions& options, const ProgramRun& run) {
   std::string text;
   if (options.asked.sanitizer_words)
     text = fmt::format("========= ERROR SUMMARY: {} error{}\n", run.errors(), run.errors() == 1 ? "" : "s");
-  else if (run.launches.empty() && run.missing.empty())
+  else if (run.launches.empty() && run.missing.empty() && run.mistakes.empty())
     return;  // a program without CUDA
   else
     text = fmt::format(
@@ -211,7 +211,8 @@ void say_end(const ExecOptions& options, const ProgramRun& run) {
 }
 
 void check_launches(const ExecOptions& options, const ProgramRun& run) {
-  if (!options.launches_needed || !run.launches.empty() || !run.missing.empty() || !run.stopped.empty())
+  if (!options.launches_needed || !run.launches.empty() || !run.missing.empty() || !run.mistakes.empty() ||
+      !run.stopped.empty())
     return;
   throw InputError(
       "'" + options.program[0] +
@@ -244,6 +245,7 @@ void exec(ExecOptions& options, int& status, const char* record_option) {
   const int program = run_program(options, files);
   ProgramRun run = read_told(files.told());
   run.program = program;
+  if (options.api_errors == "no") run.mistakes.clear();
   check_launches(options, run);
   status = status_of(options, run);
   if (!options.save.empty())

@@ -14,7 +14,7 @@ struct ExecOptions {
   driver::Asked asked;
   std::string libraries;  // the folder with libcuda and libcudart; empty: beside the executable
   std::string save;       // a file for the launches as JSON
-  std::string tool, processes = "all", format = "bitwell";
+  std::string tool, processes = "all", format = "bitwell", api_errors = "explicit";
   int error_exitcode = 1;  // 0: the program's own
   bool table = false;      // a row a launch at the end
   bool launches_needed = false;

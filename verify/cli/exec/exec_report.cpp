@@ -35,7 +35,7 @@ std::string shape(const json& launch, const char* key) {
 }  // namespace
 
 size_t ProgramRun::errors() const {
-  size_t out = 0;
+  size_t out = mistakes.size();
   for (const json& l : launches) out += l.value("errors", size_t{0});
   return out;
 }
@@ -63,6 +63,8 @@ ProgramRun read_told(const std::string& file) {
       const std::string missing = told["missing"];
       if (std::find(out.missing.begin(), out.missing.end(), missing) == out.missing.end())
         out.missing.push_back(missing);
+    } else if (told.contains("mistake")) {
+      out.mistakes.push_back(told["mistake"]);
     } else if (told.contains("runtime")) {
       runtime = true;
     } else if (told.contains("stopped")) {
@@ -93,12 +95,14 @@ std::string table_of(const ProgramRun& run, bool verbose) {
                            {"ms", true},
                            {"verdict"}},
                           rows);
+  if (!run.mistakes.empty()) out += fmt::format("errors of the host's part: {}\n", run.mistakes.size());
   for (const std::string& m : run.missing) out += "not supported: " + m + "\n";
   return out + fmt::format("the program ended with {}\n", run.program);
 }
 
 json json_of(const ProgramRun& run) {
   json out{{"program", run.program}, {"missing", run.missing}, {"launches", run.launches}};
+  if (!run.mistakes.empty()) out["mistakes"] = run.mistakes;
   if (!run.stopped.empty()) out["stopped"] = run.stopped;
   return out;
 }
@@ -107,7 +111,7 @@ int worst(const ProgramRun& run) {
   if (!run.stopped.empty()) return unusable;
   int out = held;
   for (const int status : {int{unusable}, int{unsupported}, int{failed}, int{model_bug}})
-    if (run.with_status(status) != 0) out = status;
+    if (run.with_status(status) != 0 || (status == failed && !run.mistakes.empty())) out = status;
   if (out == held && run.unrunnable) return unsupported;
   if (out != held || run.program == 0) return out;
   return run.missing.empty() ? failed : unsupported;

@@ -11,11 +11,12 @@ namespace bitwell::cli {
 struct ProgramRun {
   std::vector<nlohmann::json> launches;
   std::vector<std::string> missing;
-  bool unrunnable = false;  // some of what is missing is the program's code
-  std::string stopped;      // why the program was, or empty
-  int program = 0;          // its exit status, or 128 and the signal that ended it
+  std::vector<std::string> mistakes;  // of the host's part
+  bool unrunnable = false;            // some of what is missing is the program's code
+  std::string stopped;                // why the program was, or empty
+  int program = 0;                    // its exit status, or 128 and the signal that ended it
 
-  size_t errors() const;
+  size_t errors() const;                 // of the launches and of the host's part
   size_t with_status(int status) const;  // launches
   size_t kept() const;                   // of them as LAUNCH.json
 };

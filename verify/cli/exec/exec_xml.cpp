@@ -67,6 +67,8 @@ std::string xml_of(const ProgramRun& run) {
       out += record("Error", "<what>" + element("text", launch.value("words", "")) + "</what>" +
                                  where(kernel, json::object()));
   }
+  for (const std::string& mistake : run.mistakes)
+    out += record("Api error", "<what>" + element("text", mistake) + "</what>");
   return out + "</ComputeSanitizerOutput>\n";
 }
 

@@ -81,34 +81,38 @@ Block& DeviceMemory::add_host(void* host, uint64_t bytes, unsigned flags, const 
 void DeviceMemory::release(uint64_t address, bool host) {
   const auto at = all_.find(address);
   if (at == all_.end()) {
-    if (const auto was = gone_.find(address); was != gone_.end())
-      throw Refused(CUDA_ERROR_INVALID_VALUE, "'" + was->second + "' was freed before");
+    if (const auto was = gone_.find(address); was != gone_.end()) {
+      const std::string why = "'" + was->second.name + "' was freed before";
+      // Objects of the program's that outlive the device free their memory once more.
+      if (was->second.with_all) throw Refused(CUDA_ERROR_INVALID_VALUE, why);
+      throw Mistake(CUDA_ERROR_INVALID_VALUE, why);
+    }
     const Block* const inside = find(address);
-    throw Refused(CUDA_ERROR_INVALID_VALUE,
+    throw Mistake(CUDA_ERROR_INVALID_VALUE,
                   inside == nullptr ? "no memory was allocated at " + hex(address)
                                     : hex(address) + " is byte " + std::to_string(address - inside->address) +
                                           " of '" + inside->name + "', not its start");
   }
   Block& b = at->second;
   if (b.kind == Kind::registered || host != (b.kind == Kind::host))
-    throw Refused(CUDA_ERROR_INVALID_VALUE,
+    throw Mistake(CUDA_ERROR_INVALID_VALUE,
                   "'" + b.name + "' was not allocated by the function that belongs to this one");
-  drop(at);
+  drop(at, false);
 }
 
-void DeviceMemory::drop(std::map<uint64_t, Block>::iterator at) {
+void DeviceMemory::drop(std::map<uint64_t, Block>::iterator at, bool with_all) {
   const Block& b = at->second;
   context_.free({b.address, b.bytes, 0});
   if (b.mapped != nullptr) munmap(b.mapped, padded(b.bytes, kPage));
   if (b.kind != Kind::registered) bytes_ -= b.bytes;
-  gone_[b.address] = b.name;
+  gone_[b.address] = {b.name, with_all};
   all_.erase(at);
 }
 
 void DeviceMemory::release_all(const void* owner) {
   for (auto at = all_.begin(); at != all_.end();) {
     const auto next = std::next(at);
-    if (at->second.owner == owner) drop(at);
+    if (at->second.owner == owner) drop(at, true);
     at = next;
   }
 }
@@ -117,7 +121,7 @@ void DeviceMemory::remove_host(const void* host) {
   const auto at = all_.find(reinterpret_cast<uint64_t>(host));
   if (at == all_.end() || at->second.kind != Kind::registered)
     throw Refused(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
-  drop(at);
+  drop(at, false);
 }
 
 Block* DeviceMemory::find(uint64_t address) {
@@ -136,10 +140,10 @@ const Block* DeviceMemory::nearest(uint64_t address) const {
 }
 
 bool DeviceMemory::on_device(uint64_t address, uint64_t bytes, const char* what) {
-  if (address == 0) throw Refused(CUDA_ERROR_INVALID_VALUE, std::string(what) + " is NULL");
+  if (address == 0) throw Mistake(CUDA_ERROR_INVALID_VALUE, std::string(what) + " is NULL");
   if (const Block* const b = find(address); b != nullptr) {
     if (bytes <= b->bytes - (address - b->address)) return true;
-    throw Refused(CUDA_ERROR_INVALID_VALUE, std::string(what) + " is " + std::to_string(bytes) +
+    throw Mistake(CUDA_ERROR_INVALID_VALUE, std::string(what) + " is " + std::to_string(bytes) +
                                                 " bytes at byte " + std::to_string(address - b->address) +
                                                 " of '" + b->name + "', which has " +
                                                 std::to_string(b->bytes));
@@ -155,10 +159,10 @@ bool DeviceMemory::on_device(uint64_t address, uint64_t bytes, const char* what)
   } catch (const machine::InputError&) {
   }
   const auto was = gone_.upper_bound(address);
-  throw Refused(CUDA_ERROR_INVALID_VALUE,
+  throw Mistake(CUDA_ERROR_INVALID_VALUE,
                 std::string(what) + " is at " + hex(address) + ", where no memory is allocated" +
                     (was != gone_.begin() && address - std::prev(was)->first < (uint64_t{1} << 20)
-                         ? " ('" + std::prev(was)->second + "' was freed)"
+                         ? " ('" + std::prev(was)->second.name + "' was freed)"
                          : ""));
 }
 
@@ -199,7 +203,7 @@ void DeviceMemory::fill(uint64_t to, uint32_t value, unsigned size, uint64_t cou
   if (bytes == 0) return;
   if (to % size != 0) throw Refused(CUDA_ERROR_INVALID_VALUE);
   if (!on_device(to, bytes, "the destination"))
-    throw Refused(CUDA_ERROR_INVALID_VALUE, "the destination is memory of the host that was not registered");
+    throw Mistake(CUDA_ERROR_INVALID_VALUE, "the destination is memory of the host that was not registered");
   std::vector<std::byte> piece(std::min<uint64_t>(bytes, uint64_t{1} << 20));
   for (uint64_t i = 0; i < piece.size(); i += size) std::memcpy(piece.data() + i, &value, size);
   for (uint64_t at = 0; at < bytes; at += piece.size()) {

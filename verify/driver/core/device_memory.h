@@ -36,7 +36,7 @@ class DeviceMemory {
   // Refused CUDA_ERROR_OUT_OF_MEMORY beyond `most` bytes in all.
   Block& allocate(uint64_t bytes, Kind kind, unsigned flags, uint64_t most, const void* owner);
   Block& add_host(void* host, uint64_t bytes, unsigned flags, const void* owner);
-  // Of a first address, of one of these kinds. Refused with the reason.
+  // Of a first address, of one of these kinds; a Mistake where it is none.
   void release(uint64_t address, bool host);
   void remove_host(const void* host);
   // All of a context that ends.
@@ -47,7 +47,7 @@ class DeviceMemory {
   // The one whose start or end is nearest.
   const Block* nearest(uint64_t address) const;
 
-  // Between any two places, each of the host's or the device's. What was never written stays so. Refused
+  // Between any two places, each of the host's or the device's. What was never written stays so. A Mistake
   // where a place leads out of its allocation.
   void copy(uint64_t to, uint64_t from, uint64_t bytes);
   // So often a value of 1, 2 or 4 bytes.
@@ -57,12 +57,17 @@ class DeviceMemory {
   const std::map<uint64_t, Block>& all() const { return all_; }
 
  private:
-  // Whether it is the device's; Refused where that many bytes are not all there.
+  // Whether it is the device's; a Mistake where that many bytes are not all there.
   bool on_device(uint64_t address, uint64_t bytes, const char* what);
-  void drop(std::map<uint64_t, Block>::iterator at);
+  // `with_all` of its context, not by a call of its own.
+  void drop(std::map<uint64_t, Block>::iterator at, bool with_all);
   isa::Context& context_;
   std::map<uint64_t, Block> all_;  // by address
-  std::map<uint64_t, std::string> gone_;
+  struct Gone {
+    std::string name;
+    bool with_all = false;
+  };
+  std::map<uint64_t, Gone> gone_;  // by address
   uint64_t bytes_ = 0, count_ = 0;
 };
 

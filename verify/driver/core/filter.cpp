@@ -43,8 +43,10 @@ bool names_kernel(const std::string& pattern, const std::string& kernel) {
   return kernel.find(name) != std::string::npos || written.find(name) != std::string::npos;
 }
 
+bool is_judged(const Asked& asked) { return !asked.only_program || !is_child(); }
+
 bool is_meant(const Asked& asked, const std::string& kernel) {
-  if (asked.only_program && is_child()) return false;
+  if (!is_judged(asked)) return false;
   const auto names = [&](const std::string& pattern) { return names_kernel(pattern, kernel); };
   return (asked.kernels.empty() || std::any_of(asked.kernels.begin(), asked.kernels.end(), names)) &&
          std::none_of(asked.kernels_not.begin(), asked.kernels_not.end(), names);

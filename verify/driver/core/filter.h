@@ -8,6 +8,8 @@
 
 namespace bitwell::driver {
 
+// Whether anything of this process is.
+bool is_judged(const Asked& asked);
 // By its name in PTX. A process that the program started itself has none where only the program is asked for.
 bool is_meant(const Asked& asked, const std::string& kernel);
 

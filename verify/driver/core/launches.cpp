@@ -80,24 +80,16 @@ void Launches::check(const Wanted& w) {
   if (w.kernel->module == nullptr)
     throw Refused(CUDA_ERROR_INVALID_HANDLE, kernel + " is of a module that was unloaded");
   const run::Shape& s = w.shape;
-  for (size_t d = 0; d < 3; ++d)
-    if (s.grid[d] == 0 || s.block[d] == 0 || s.grid[d] > machine::kMaxGrid[d] ||
-        s.block[d] > machine::kMaxBlock[d])
-      throw Refused(CUDA_ERROR_INVALID_VALUE, kernel + " is launched as a grid of " +
-                                                  machine::triple(s.grid) + " CTAs of " +
-                                                  machine::triple(s.block) + " threads");
-  if (volume(s.block) > machine::kMaxThreads)
-    throw Refused(CUDA_ERROR_INVALID_VALUE,
-                  kernel + " is launched with " + std::to_string(volume(s.block)) + " threads in a CTA");
+  check_size(w, CUDA_ERROR_INVALID_VALUE);
   if (s.dynamic_shared > w.kernel->dynamic_shared)
-    throw Refused(CUDA_ERROR_INVALID_VALUE,
+    throw Mistake(CUDA_ERROR_INVALID_VALUE,
                   kernel + " is to have " + std::to_string(s.dynamic_shared) +
                       " bytes of dynamic shared memory, cudaFuncSetAttribute has allowed it " +
                       std::to_string(w.kernel->dynamic_shared));
   const uint32_t most = most_in_cluster(state_, *w.kernel);
   const uint64_t cluster = volume(s.cluster);
   if (s.explicit_cluster && cluster > most)
-    throw Refused(
+    throw Mistake(
         CUDA_ERROR_INVALID_CLUSTER_SIZE,
         kernel + " is to have clusters of " + std::to_string(cluster) + " CTAs, it may have " +
             std::to_string(most) +
@@ -107,9 +99,34 @@ void Launches::check(const Wanted& w) {
     const int each = resident(state_.device(), static_cast<int>(volume(s.block)),
                               s.dynamic_shared + state_.modules.program(*w.kernel).shared_size);
     if (volume(s.grid) > uint64_t{state_.device().size.sms} * static_cast<uint64_t>(each))
-      throw Refused(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+      throw Mistake(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
                     kernel + " is launched as a cooperative grid of more CTAs than are resident at once");
   }
+}
+
+void Launches::check_size(const Wanted& w, CUresult error) {
+  const run::Shape& s = w.shape;
+  std::string limit;
+  if (volume(s.block) > machine::kMaxThreads)
+    limit = "a CTA has at most " + std::to_string(machine::kMaxThreads) + " threads";
+  for (size_t d = 0; d < 3; ++d) {
+    if (s.block[d] > machine::kMaxBlock[d])
+      limit = "a CTA has at most " + machine::triple(machine::kMaxBlock) + " threads, " +
+              std::to_string(machine::kMaxThreads) + " in all";
+    if (s.grid[d] > machine::kMaxGrid[d])
+      limit = "a grid has at most " + machine::triple(machine::kMaxGrid) + " CTAs";
+  }
+  if (volume(s.grid) == 0 || volume(s.block) == 0) limit = "neither may be empty";
+  if (!limit.empty())
+    throw Mistake(error, "kernel " + launch::as_written(w.kernel->name) + " is launched as a grid of " +
+                             machine::triple(s.grid) + " CTAs of " + machine::triple(s.block) +
+                             " threads: " + limit);
+}
+
+void Launches::mistake(const std::string& call, const Mistake& what) {
+  const std::string text = call + ": " + what.what();
+  error("bitwell: " + text + "\n", sanitizer_mistake(call, what));
+  if (is_judged(state_.asked)) state_.tell(Ordered{{"mistake", text}}.dump());
 }
 
 session::Judging Launches::judging(bool judged, const Wanted& wanted) const {

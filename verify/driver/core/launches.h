@@ -13,6 +13,7 @@
 
 #include "verify/driver/core/filter.h"
 #include "verify/driver/core/modules.h"
+#include "verify/driver/core/refused.h"
 #include "verify/findings/baseline.h"
 #include "verify/session/findings.h"
 #include "verify/session/process.h"
@@ -40,10 +41,15 @@ class Launches {
   std::vector<std::vector<std::byte>> arguments(Kernel& kernel, std::span<const std::byte> buffer);
   // Refused what a device would refuse at once.
   void check(const Wanted& wanted);
+  // The same, with this error, of the sizes of its grid and of its CTAs.
+  static void check_size(const Wanted& wanted, CUresult error);
   // Runs it. What it did wrong is told, and is what the context is lost by; NotRun where it cannot be run.
   void launch(const Wanted& wanted);
   // One that could not be run, for this reason, is told and counted too. Throws NotRun.
   [[noreturn]] void fail(const std::string& kernel, const std::exception_ptr& why);
+  // What the program did wrong in this call is told, and counted unless none of the process's launches is
+  // judged.
+  void mistake(const std::string& call, const Mistake& what);
 
  private:
   const isa::Program& program(Kernel& kernel);

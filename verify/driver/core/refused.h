@@ -13,6 +13,12 @@ struct Refused : std::runtime_error {
   CUresult code;
 };
 
+// A mistake of the program's that is one whatever it makes of the error, and counts as an error: a launch
+// that no device takes, a copy past the end of memory, a free of what is not allocated.
+struct Mistake : Refused {
+  using Refused::Refused;
+};
+
 // The program's code, which bitwell cannot run and a device might: said once, and the command says so too.
 struct NoCode : Refused {
   using Refused::Refused;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "verify/driver/names/errors.h"
 #include "verify/launch/file/names.h"
 
 namespace bitwell::driver {
@@ -76,6 +77,14 @@ std::string sanitizer_finding(const session::Finding& finding, const std::string
   }
   if (!told.remedy.empty()) out += "    " + told.remedy + "\n";
   return prefixed(out);
+}
+
+std::string sanitizer_mistake(const std::string& call, const Mistake& mistake) {
+  const ErrorRow* const row = error_row(mistake.code);
+  const char* const name = row == nullptr ? nullptr : call.starts_with("cuda") ? row->runtime : row->driver;
+  return prefixed(fmt::format("Program hit {} (error {}) due to \"{}\" on CUDA API call to {}.\n    {}\n",
+                              name == nullptr ? "an error" : name, static_cast<int>(mistake.code),
+                              row == nullptr ? "" : row->words, call, mistake.what()));
 }
 
 std::string sanitizer_text(const std::string& title, const std::string& text, const std::string& kernel) {

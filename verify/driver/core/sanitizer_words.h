@@ -4,6 +4,7 @@
 
 #include "model/machine/failure.h"
 #include "verify/driver/core/device_memory.h"
+#include "verify/driver/core/refused.h"
 #include "verify/session/findings.h"
 
 namespace bitwell::driver {
@@ -12,6 +13,8 @@ namespace bitwell::driver {
 std::string sanitizer_fault(const machine::Fault& fault, const std::string& kernel,
                             const DeviceMemory& memory);
 std::string sanitizer_finding(const session::Finding& finding, const std::string& kernel);
+// `call`: the function's name.
+std::string sanitizer_mistake(const std::string& call, const Mistake& mistake);
 std::string sanitizer_text(const std::string& title, const std::string& text, const std::string& kernel);
 
 }  // namespace bitwell::driver

@@ -110,6 +110,9 @@ CUresult guarded(const char* name, F f) noexcept {
   } catch (const NoCode& e) {
     if (*e.what() != 0) s.cannot_run(e.what());
     return e.code;
+  } catch (const Mistake& e) {
+    s.launches.mistake(Named::of(name), e);
+    return e.code;
   } catch (const Refused& e) {
     if (*e.what() != 0) say(Named::of(name) + ": " + e.what());
     return e.code;

@@ -13,18 +13,14 @@ namespace {
 static_assert(sizeof(cudaLaunchAttribute) == sizeof(CUlaunchAttribute));
 
 Wanted wanted(Kernel& kernel, dim3 grid, dim3 block, size_t shared, cudaStream_t stream) {
-  const uint64_t threads = uint64_t{block.x} * block.y * block.z;
-  if (threads == 0 || threads > bitwell::machine::kMaxThreads || grid.x == 0 || grid.y == 0 || grid.z == 0)
-    throw Refused(static_cast<CUresult>(cudaErrorInvalidConfiguration),
-                  "kernel " + kernel.name + " is launched with a grid of (" + std::to_string(grid.x) + "," +
-                      std::to_string(grid.y) + "," + std::to_string(grid.z) + ") CTAs of (" +
-                      std::to_string(block.x) + "," + std::to_string(block.y) + "," +
-                      std::to_string(block.z) + ") threads");
   Wanted out;
   const unsigned grids[] = {grid.x, grid.y, grid.z}, blocks[] = {block.x, block.y, block.z};
   out.kernel = &kernel;
   out.shape = shape_of(kernel, grids, blocks, static_cast<unsigned>(std::min<size_t>(shared, 0xffffffff)));
   out.stream = stream;
+  const uint64_t threads = uint64_t{block.x} * block.y * block.z;
+  if (threads == 0 || threads > bitwell::machine::kMaxThreads || grid.x == 0 || grid.y == 0 || grid.z == 0)
+    Launches::check_size(out, static_cast<CUresult>(cudaErrorInvalidConfiguration));
   return out;
 }
 

@@ -52,7 +52,7 @@ uint64_t in_symbol(State& s, const void* key, size_t bytes, size_t offset) {
   if (symbol == nullptr)
     throw Refused(static_cast<CUresult>(cudaErrorInvalidSymbol), "this is no variable of the device");
   if (offset > symbol->bytes || bytes > symbol->bytes - offset)
-    throw Refused(CUDA_ERROR_INVALID_VALUE, std::to_string(bytes) + " bytes at byte " +
+    throw Mistake(CUDA_ERROR_INVALID_VALUE, std::to_string(bytes) + " bytes at byte " +
                                                 std::to_string(offset) + " of '" + symbol->name +
                                                 "', which has " + std::to_string(symbol->bytes));
   return s.modules.variable(*symbol->module, symbol->name, s.device()).address + offset;

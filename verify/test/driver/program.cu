@@ -349,6 +349,21 @@ void misuse() {
   }
 }
 
+// What programs ask to see whether it works.
+void probes() {
+  const auto told = [](const char* what, cudaError_t error) {
+    std::printf("%s: %s\n", what, cudaGetErrorName(error));
+  };
+  void *address = nullptr, *much = nullptr;
+  told("more shared memory than there is",
+       cudaFuncSetAttribute(reverse, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20));
+  told("more memory than there is", cudaMalloc(&much, size_t{1} << 45));
+  told("a variable of the host", cudaGetSymbolAddress(&address, &failures));
+  cudaGetLastError();
+  count<<<1, 1>>>();
+  well(cudaGetLastError(), "launch");
+}
+
 void device() {
   int count = 0, clusters = 0;
   well(cudaGetDeviceCount(&count), "count");
@@ -473,6 +488,10 @@ int main(int words, char** word) {
   }
   if (std::strcmp(which, "misuse") == 0) {
     misuse();
+    return failures;
+  }
+  if (std::strcmp(which, "probes") == 0) {
+    probes();
     return failures;
   }
   if (std::strcmp(which, "time") == 0) {  // of a launch that does next to nothing, in microseconds
