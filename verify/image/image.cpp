@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <utility>
 
+#include "verify/image/lines.h"
 #include "verify/image/readable.h"
 #include "verify/image/unpack.h"
 
@@ -113,9 +115,18 @@ class Elf {
   bool add_cubin(Image& to) const {
     std::vector<std::string> entries;
     std::string ptx;
+    LineSections lines;
+    const std::pair<std::string_view, std::string_view*> of_lines[] = {
+        {".debug_line", &lines.cuda},
+        {".rela.debug_line", &lines.cuda_relocations},
+        {".nv_debug_line_sass", &lines.ptx},
+        {".rela.nv_debug_line_sass", &lines.ptx_relocations},
+        {".symtab", &lines.symbols}};
     constexpr std::string_view code = ".text.";
     if (!each([&](const std::string& name, std::string_view inside) {
           if (name == ".nv_debug_ptx_txt") ptx = inside;
+          for (const auto& [section, contents] : of_lines)
+            if (name == section) *contents = inside;
           if (name.starts_with(code)) entries.push_back(name.substr(code.size()));
         }))
       return false;
@@ -124,7 +135,7 @@ class Elf {
       to.entries.insert(to.entries.end(), entries.begin(), entries.end());
     } else {
       std::replace(ptx.begin(), ptx.end(), '\0', '\n');  // with which each of its lines ends
-      to.kept.push_back(std::move(ptx));
+      to.kept.push_back(with_cuda_lines(std::move(ptx), lines));
     }
     return true;
   }

@@ -11,7 +11,7 @@ namespace bitwell::image {
 
 struct Image {
   std::vector<std::string> ptx{};
-  std::vector<std::string> kept{};  // PTX that machine code was made of, without comments and CUDA lines
+  std::vector<std::string> kept{};          // PTX that machine code was made of, without comments
   std::vector<std::string> machine_code{};  // "sm_100": of which no PTX was kept
   std::vector<std::string> entries{};       // of that machine code
   std::vector<std::string> trouble{};       // what could not be read, and why

@@ -8,10 +8,12 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <random>
 
 #include "model/machine/failure.h"
+#include "model/ptx/parse.h"
 
 namespace bitwell::image {
 namespace {
@@ -71,6 +73,52 @@ TEST(Image, MachineCodeWithLinesHoldsThePtx) {
   EXPECT_EQ(instructions(ptx(file("scale.o"))), all);
 }
 
+// Of each instruction of a text, in order: its opcode, and where it comes from.
+std::vector<std::pair<std::string, std::string>> places(const std::string& text) {
+  const ptx::Module module = ptx::parse(text);
+  const auto words = [&](const ptx::SourceLine& source) {
+    std::string out;
+    for (const ptx::SourceLine* at = &source; at->line > 0;) {
+      const std::string& name = module.files.at(at->file);
+      out += name.substr(name.rfind('/') + 1) + ":" + std::to_string(at->line) + " ";
+      if (at->inlined_at < 0) break;
+      at = &module.inlined_at[static_cast<size_t>(at->inlined_at)];
+    }
+    return out;
+  };
+  std::vector<std::pair<std::string, std::string>> out;
+  const std::function<void(const std::vector<ptx::Statement>&)> add = [&](const auto& body) {
+    for (const ptx::Statement& s : body) {
+      const ptx::Instruction& i = s.instruction;
+      if (s.kind == ptx::Statement::Kind::instruction)
+        out.emplace_back(i.opcode + (i.modifiers.empty() ? "" : i.modifiers[0]), words(i.source));
+      add(s.body);
+    }
+  };
+  for (const ptx::Function& f : module.functions) add(f.body);
+  return out;
+}
+
+// Machine code has them beside the text: of what it needs instructions for, and of what stands beside that.
+TEST(Image, MachineCodeWithLinesHoldsTheCudaLines) {
+  const auto all = places(file("inlined.ptx")), kept = places(ptx(file("inlined.cubin")));
+  ASSERT_EQ(all.size(), kept.size());
+  size_t known = 0;
+  for (size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(kept[i].first, all[i].first) << i;
+    if (!kept[i].second.empty()) {
+      EXPECT_EQ(kept[i].second, all[i].second) << i << " " << all[i].first;
+      ++known;
+    }
+    for (const char* what : {"ld.global", "ld.shared", "st.global", "st.shared", "bar.sync"})
+      EXPECT_TRUE(all[i].first != what || !kept[i].second.empty()) << i << " " << what;
+  }
+  EXPECT_GT(known, all.size() / 2);
+  EXPECT_TRUE(std::count(kept.begin(), kept.end(),
+                         std::pair<std::string, std::string>(
+                             "ld.shared", "inlined.cu:4 inlined.cu:8 inlined.cu:22 ")) == 1);
+}
+
 TEST(Image, OfSeveralTargetsTheNewestThatTheDeviceRuns) {
   const auto target = [](const std::string& text) {
     const size_t at = text.find("sm_");
@@ -120,7 +168,8 @@ TEST(Image, BrokenFilesAreRefused) {
       mmap(nullptr, 2 * room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(pages, MAP_FAILED);
   ASSERT_EQ(mprotect(pages + room, room, PROT_NONE), 0);
-  for (const char* name : {"lines.cubin", "scale.o", "none.fatbin", "speed.fatbin", "size.fatbin"}) {
+  for (const char* name :
+       {"lines.cubin", "inlined.cubin", "scale.o", "none.fatbin", "speed.fatbin", "size.fatbin"}) {
     const std::string whole = file(name);
     ASSERT_LT(whole.size(), room);
     const auto at_the_end = [&](const std::string& bytes) {

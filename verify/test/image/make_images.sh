@@ -5,6 +5,8 @@ nvcc=$1 programs=$2 source=$3
 "$nvcc" -ptx -arch=sm_90a -lineinfo "$source" -o scale.ptx
 "$nvcc" -c -gencode arch=compute_90a,code=sm_90a -lineinfo "$source" -o scale.o
 "$programs/ptxas" -arch sm_90a -lineinfo scale.ptx -o lines.cubin
+"$nvcc" -ptx -arch=sm_90a -lineinfo "$(dirname "$source")/inlined.cu" -o inlined.ptx
+"$programs/ptxas" -arch sm_90a -lineinfo inlined.ptx -o inlined.cubin
 sed '/\.loc\|\.file/d' scale.ptx > plain.ptx  # with such lines ptxas keeps PTX without being asked
 "$programs/ptxas" -arch sm_90a plain.ptx -o bare.cubin
 pack() { "$programs/fatbinary" -64 --create="$1" "${@:2}"; }
