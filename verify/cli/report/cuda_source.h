@@ -3,13 +3,11 @@
 #include <string>
 
 #include "model/machine/cuda_line.h"
+#include "verify/findings/source_lines.h"
 
 namespace bitwell::cli {
 
-// "gemm.cu:59 | wait(full, 1);", a line of its own for each place of the chain that its words name, where the
-// file is there and has the line; each begins with `indent`. A file that is newer than the PTX says so: its
-// lines may be others. `ptx`: the path of the PTX file.
-std::string source_lines(const machine::CudaPlace& place, const std::string& ptx, const std::string& indent);
+using findings::source_lines;
 
 // A line on PTX that nvcc made without -lineinfo; empty of any other.
 std::string without_lines(const std::string& ptx);

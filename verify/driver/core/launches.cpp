@@ -1,5 +1,6 @@
 #include "verify/driver/core/launches.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <chrono>
@@ -16,6 +17,7 @@
 #include "verify/driver/core/state.h"
 #include "verify/driver/core/work.h"
 #include "verify/findings/baseline.h"
+#include "verify/findings/source_lines.h"
 #include "verify/launch/file/names.h"
 #include "verify/session/fault.h"
 #include "verify/session/findings.h"
@@ -238,10 +240,13 @@ void Launches::fail(Ordered told, const std::exception_ptr& why) {
   throw NotRun(end.error);
 }
 
-std::string Launches::text_of(const session::Finding& finding) const {
+std::string Launches::text_of(const session::Finding& finding, const Module& module, bool source) const {
   std::string out;
   for (const session::Told& one : finding.pairs) {
-    for (const session::Told::Line& line : one.lines) out += line.text + "\n";
+    for (const session::Told::Line& line : one.lines) {
+      out += line.text + "\n";
+      if (source && !line.ptx.empty()) out += lines_of(line.cuda, module, "    ");
+    }
     if (state_.asked.explain || (one.on_this_run && one.level != one.own)) {
       out += "  " + launch::as_written(one.way_words) + "\n";
       if (one.on_this_run) out += "  " + launch::as_written(one.on_this_run->words) + "\n";
@@ -249,6 +254,23 @@ std::string Launches::text_of(const session::Finding& finding) const {
     if (!state_.asked.all) break;
   }
   return out;
+}
+
+std::string Launches::lines_of(const machine::CudaPlace& place, const Module& module,
+                               const char* indent) const {
+  // The program or the library that registered it.
+  Dl_info made{};
+  const bool known = module.image != nullptr && dladdr(module.image, &made) != 0 && made.dli_fname != nullptr;
+  return findings::source_lines(place, known ? made.dli_fname : "", indent, "program");
+}
+
+// Once: what to do where no CUDA line is known.
+void Launches::ask_for_lines(const Wanted& w) {
+  const std::string& text = w.kernel->module->texts[w.kernel->module->taken.at(w.kernel->name)];
+  if (asked_for_lines_ || state_.asked.sanitizer_words || text.find(".loc") != std::string::npos) return;
+  asked_for_lines_ = true;
+  put("bitwell: the program names no CUDA lines: build it with nvcc -lineinfo (lineinfo=True for numba and "
+      "cuda.core)\n");
 }
 
 // What it did wrong, to the user and as the command has it.
@@ -260,44 +282,53 @@ void Launches::tell(const Wanted& w, const session::Answer& answer, Ordered& tol
   const session::Findings findings = session::findings_of(answer, known_);
   std::string words;
   size_t errors = 0;
-  const auto tell_error = [&](const std::string& text, const std::string& sanitizer) {
+  // `shown`: the same with lines of the source, for the user.
+  const auto tell_error = [&](const std::string& text, const std::string& shown,
+                              const std::string& sanitizer) {
     ++errors;
     words += text;
-    error(head + text, sanitizer);
+    error(head + shown, sanitizer);
   };
+  const Module& module = *w.kernel->module;
   if (answer.fault) {
     const std::string text = "fault: " + launch::as_written(answer.fault->what()) + "\n";
     told["fault"] = session::fault_facts(*answer.fault);
-    tell_error(text, sanitizer_fault(*answer.fault, kernel, state_.memory));
+    const size_t first = text.find('\n') + 1;
+    const std::string lines = lines_of(answer.fault->place.cuda, module, "  ");
+    tell_error(text, text.substr(0, first) + lines + text.substr(first),
+               sanitizer_fault(*answer.fault, kernel, state_.memory));
     state_.lost = lost_by(*answer.fault);
   }
   for (const session::Finding& f : findings.fresh) {
     if (f.level == session::Level::nothing && !a.explain) continue;
-    const std::string text = text_of(f);
+    const std::string text = text_of(f, module, false), shown = text_of(f, module, true);
     const bool is_error = f.level == session::Level::error;
     if (is_error ? a.error_on != "none" : f.level == session::Level::note && a.error_on == "note") {
       const session::Told& told_pair = f.pairs.front();
       Ordered one{{"kind", told_pair.kind}, {"text", text}};
       if (told_pair.later.cuda != nullptr) one["source"] = told_pair.later.cuda->chain.front().words();
       told["findings"].push_back(std::move(one));
-      tell_error(text, sanitizer_finding(f, kernel));
+      tell_error(text, shown, sanitizer_finding(f, kernel));
       continue;
     }
     words += text;
     if (!a.sanitizer_words)
-      put(head + text);
+      put(head + shown);
     else if (is_error)
       put(sanitizer_finding(f, kernel));
   }
   if (answer.parting) {
     const std::string text = session::describe(*answer.parting) + "\n";
-    tell_error(text, sanitizer_text("Schedules differ", text, kernel));
+    tell_error(text, text, sanitizer_text("Schedules differ", text, kernel));
   }
   for (const run::Note& n : answer.result.notes) {
     const std::string text = "note: " + launch::as_written(machine::describe(n.place, n.text)) + "\n";
     words += text;
     if (told["judged"].get<bool>() && !a.sanitizer_words) put(head + text);
   }
+  if (errors != 0 &&
+      (!answer.fault || (answer.fault->place.ptx_line > 0 && answer.fault->place.cuda == nullptr)))
+    ask_for_lines(w);
   told["lane_instructions"] = answer.result.lane_instructions;
   told["errors"] = errors;
   told["notes"] = answer.result.notes.size() + findings.notes;

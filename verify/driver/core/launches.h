@@ -55,7 +55,9 @@ class Launches {
   const isa::Program& program(Kernel& kernel);
   [[noreturn]] void fail(nlohmann::ordered_json told, const std::exception_ptr& why);
   void tell(const Wanted& wanted, const session::Answer& answer, nlohmann::ordered_json& told);
-  std::string text_of(const session::Finding& finding) const;
+  std::string text_of(const session::Finding& finding, const Module& module, bool source) const;
+  std::string lines_of(const machine::CudaPlace& place, const Module& module, const char* indent) const;
+  void ask_for_lines(const Wanted& wanted);
   std::string record(const isa::KernelLaunch& launch, uint64_t number);
   session::Judging judging(bool judged, const Wanted& wanted) const;
   void dump(const Wanted& wanted, uint64_t number, bool judged);
@@ -67,6 +69,7 @@ class Launches {
   findings::Baseline known_;
   Choice choice_;
   uint64_t count_ = 0, errors_ = 0;
+  bool asked_for_lines_ = false;
 };
 
 }  // namespace bitwell::driver

@@ -51,6 +51,21 @@ void Modules::look_at(const Module& module) {
   }
 }
 
+// What it has for the device.
+std::vector<std::string> Modules::candidates(const image::Image& code, const DeviceRow& device,
+                                             const char* whose) const {
+  try {
+    return image::candidates(code, {.sm = device.sm, .folder = folder_});
+  } catch (const InputError& e) {
+    const bool none = folder_.empty() && code.ptx.empty() && code.kept.empty() && code.trouble.empty();
+    throw NoCode(CUDA_ERROR_NO_BINARY_FOR_GPU,
+                 std::string(whose) + e.what() +
+                     (none ? "; nvcc -rdc=true keeps no PTX in what it links: build that with "
+                             "code=sm_90a, and name a folder with its PTX (nvcc -ptx) by --ptx DIR"
+                           : ""));
+  }
+}
+
 Module& Modules::load(std::span<const std::byte> image, const DeviceRow& device, bool library,
                       const void* owner) {
   if (image.empty()) throw Refused(CUDA_ERROR_INVALID_VALUE, "the image cannot be read");
@@ -61,11 +76,7 @@ Module& Modules::load(std::span<const std::byte> image, const DeviceRow& device,
     throw Refused(
         code.ptx.empty() || code.ptx.front().empty() ? CUDA_ERROR_INVALID_IMAGE : CUDA_ERROR_INVALID_PTX,
         "the image is neither PTX, nor a fat binary, nor a cubin");
-  try {
-    out->texts = image::candidates(code, {.sm = device.sm, .folder = folder_});
-  } catch (const InputError& e) {
-    throw NoCode(CUDA_ERROR_NO_BINARY_FOR_GPU, e.what());
-  }
+  out->texts = candidates(code, device, "");
   out->number = count_ + 1;
   out->loaded = true;
   out->library = library;
@@ -79,12 +90,8 @@ Module& Modules::load(std::span<const std::byte> image, const DeviceRow& device,
 
 void Modules::place(Module& module, const DeviceRow& device) {
   if (module.loaded) return;
-  if (module.image != nullptr) try {
-      module.texts =
-          image::candidates(image::read(image::readable(module.image)), {.sm = device.sm, .folder = folder_});
-    } catch (const InputError& e) {
-      throw NoCode(CUDA_ERROR_NO_BINARY_FOR_GPU, std::string("the program's code: ") + e.what());
-    }
+  if (module.image != nullptr)
+    module.texts = candidates(image::read(image::readable(module.image)), device, "the program's code: ");
   place_texts(module);
   module.loaded = true;
 }

@@ -11,6 +11,7 @@
 
 #include "model/isa/context/context.h"
 #include "verify/driver/device_row.h"
+#include "verify/image/image.h"
 
 namespace bitwell::driver {
 
@@ -84,6 +85,8 @@ class Modules {
   int newest() const;
 
  private:
+  std::vector<std::string> candidates(const image::Image& code, const DeviceRow& device,
+                                      const char* whose) const;
   void look_at(const Module& module);
   void place(Module& module, const DeviceRow& device);
   void place_texts(Module& module);
