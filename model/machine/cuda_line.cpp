@@ -1,5 +1,7 @@
 #include "model/machine/cuda_line.h"
 
+#include <algorithm>
+
 namespace bitwell::machine {
 namespace {
 
@@ -10,6 +12,13 @@ constexpr size_t kMost = 5, kFirst = 3;  // places that words name: all, or the 
 std::string CudaLine::At::words() const {
   const size_t slash = file.rfind('/');
   return file.substr(slash == std::string::npos ? 0 : slash + 1) + ":" + std::to_string(line);
+}
+
+const CudaLine::At& CudaLine::own() const {
+  const std::string& outermost = chain.back().file;
+  const std::string folder = outermost.substr(0, outermost.rfind('/') + 1);
+  return *std::find_if(chain.begin(), chain.end() - 1,
+                       [&](const At& at) { return at.file.starts_with(folder); });
 }
 
 std::vector<const CudaLine::At*> CudaLine::named() const {
@@ -24,9 +33,22 @@ CudaPlace cuda_place(std::vector<CudaLine::At> chain) {
   const size_t left_out = out.chain.size() - out.named().size();
   for (const CudaLine::At* at : out.named()) {
     if (left_out != 0 && at == &out.chain.back()) out.words += ", from " + std::to_string(left_out) + " more";
-    out.words += (out.words.empty() ? "" : ", from ") + at->words();
+    const char* const how = at->called ? "called from " : "from ";
+    out.words += (out.words.empty() ? at->called ? how : "" : std::string(", ") + how) + at->words();
   }
   return std::make_shared<const CudaLine>(std::move(out));
+}
+
+CudaPlace called_from(const CudaPlace& place, const std::vector<CudaPlace>& callers) {
+  std::vector<CudaLine::At> chain;
+  if (place != nullptr) chain = place->chain;
+  for (const CudaPlace& caller : callers) {
+    if (caller == nullptr) continue;
+    const size_t first = chain.size();
+    chain.insert(chain.end(), caller->chain.begin(), caller->chain.end());
+    chain[first].called = true;
+  }
+  return chain.empty() ? nullptr : cuda_place(std::move(chain));
 }
 
 const std::string& words_of(const CudaPlace& place) {

@@ -11,12 +11,16 @@ struct CudaLine {
   struct At {
     std::string file;  // as .file has it: a path
     int line;
+    bool called = false;  // what stands before it is called from here, not inlined here
 
     std::string words() const;  // "gemm.cu:59": without its folders
   };
-  std::vector<At> chain;  // never empty: innermost first, each inlined at the one behind it
-  std::string words;      // "mbarrier.cuh:46, from gemm.cu:59"; of a long chain the first ones and the last
+  std::vector<At>
+      chain;          // never empty: innermost first, each inlined at the one behind it, or called from it
+  std::string words;  // "mbarrier.cuh:46, from gemm.cu:59"; of a long chain the first ones and the last
 
+  // The innermost in the folder of the outermost, or below: the kernel's own, where it calls into a library.
+  const At& own() const;
   // Those that the words name, in that order.
   std::vector<const At*> named() const;
 };
@@ -24,6 +28,8 @@ struct CudaLine {
 using CudaPlace = std::shared_ptr<const CudaLine>;
 
 CudaPlace cuda_place(std::vector<CudaLine::At> chain);
+// That place, which is called from these, the innermost first; either may be unknown.
+CudaPlace called_from(const CudaPlace& place, const std::vector<CudaPlace>& callers);
 // Its words; empty where it is not known.
 const std::string& words_of(const CudaPlace& place);
 

@@ -225,6 +225,19 @@ machine::IssuePlace Cta::issue_place(const Warp& warp, const Split& split, int l
   return {at.ptx, &at.cuda, index, thread_index(warp, lane >= 0 ? lane : active)};
 }
 
+machine::Place Cta::called_place(const Warp& warp, const Split& split, int lane) const {
+  constexpr size_t most = 64;
+  machine::Place out = place(warp, split, lane);
+  std::vector<machine::CudaPlace> callers;
+  for (const machine::Activation* a = split.activation.get();
+       a != nullptr && a->caller != nullptr && callers.size() < most; a = a->caller.get()) {
+    const isa::Function& f = grid.program.functions[static_cast<size_t>(a->caller->function)];
+    callers.push_back(f.lines[static_cast<size_t>(f.code[a->call_pc].line)].cuda);
+  }
+  if (!callers.empty()) out.cuda = machine::called_from(out.cuda, callers);
+  return out;
+}
+
 void Cta::wake_operations(int first, int count) {
   for (int w = first; w < first + count; ++w)
     for (Split& s : warps[static_cast<size_t>(w)].splits)

@@ -116,6 +116,8 @@ class Cta {
   machine::Place place(const machine::Warp& warp, const machine::Split& split, int lane) const {
     return issue_place(warp, split, lane).kept();
   }
+  // The same with the calls that led there.
+  machine::Place called_place(const machine::Warp& warp, const machine::Split& split, int lane) const;
 
  private:
   void note_ended(uint32_t number) const;

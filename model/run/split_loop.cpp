@@ -79,7 +79,7 @@ bool Cta::run_warp(Warp& warp) {
     else
       run_split<false>(warp, at, limit);
     if (warp_instructions > grid.options.step_limit)
-      throw Fault(warp.splits.empty() ? machine::Place{} : place(warp, warp.splits[0], -1),
+      throw Fault(warp.splits.empty() ? machine::Place{} : called_place(warp, warp.splits[0], -1),
                   "no end after " + std::to_string(grid.options.step_limit) +
                       " warp instructions of this CTA: it hangs, or the step limit is too low");
   }
@@ -387,11 +387,11 @@ void Cta::run_split(Warp& warp, size_t at, uint32_t limit) {
     leave();
     warp.splits[at].pc = pc;
     if (fault.placed) throw;
-    throw fault.at(place(warp, warp.splits[at], fault.lane));
+    throw fault.at(called_place(warp, warp.splits[at], fault.lane));
   } catch (const machine::Unsupported& what) {
     warp.splits[at].pc = pc;
     if (what.placed) throw;
-    throw machine::Unsupported(place(warp, warp.splits[at], -1), what.what());
+    throw machine::Unsupported(called_place(warp, warp.splits[at], -1), what.what());
   }
   if (!counts.moved) warp.splits[at].pc = pc;
   leave();

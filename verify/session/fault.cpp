@@ -1,5 +1,7 @@
 #include "verify/session/fault.h"
 
+#include <algorithm>
+
 #include "verify/launch/file/names.h"
 
 namespace bitwell::session {
@@ -13,7 +15,10 @@ json place_facts(const machine::Place& place) {
   if (place.cuda != nullptr) {
     const auto& chain = place.cuda->chain;
     out["source"] = chain.front().words();
-    for (size_t i = 1; i < chain.size(); ++i) out["inlined_at"].push_back(chain[i].words());
+    // Behind the first that is called from a place, the calls.
+    const auto call = std::find_if(chain.begin() + 1, chain.end(), [](const auto& at) { return at.called; });
+    for (auto at = chain.begin() + 1; at != chain.end(); ++at)
+      out[at < call ? "inlined_at" : "called_from"].push_back(at->words());
   }
   if (!place.has_thread) return out;
   out["cta"] = place.cta;

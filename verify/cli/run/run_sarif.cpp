@@ -18,14 +18,16 @@ json location(const std::string& uri, int line, const std::string& says) {
 }
 
 // Where code review shows a place, outermost first: on the CUDA line of the kernel, then in each function
-// that was inlined there; without CUDA lines in the PTX file.
+// that was inlined or called there; without CUDA lines in the PTX file.
 std::vector<json> locations(const machine::CudaPlace& cuda, const std::string& ptx, int ptx_line,
                             const std::string& says) {
   if (cuda == nullptr) return {location(review_uri(ptx), std::max(ptx_line, 1), says)};
   std::vector<json> out;
   for (const machine::CudaLine::At& at : cuda->chain)
     out.insert(out.begin(), location(review_uri(at, ptx), at.line, says));
-  for (size_t i = 1; i < out.size(); ++i) out[i]["message"]["text"] = says + ", inlined there";
+  for (size_t i = 1; i < out.size(); ++i)
+    out[i]["message"]["text"] =
+        says + (cuda->chain[out.size() - i].called ? ", called there" : ", inlined there");
   return out;
 }
 std::vector<json> locations(const session::Act& act) {

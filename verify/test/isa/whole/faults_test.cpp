@@ -74,7 +74,30 @@ TEST(Faults, NullPointer) {
 }
 TEST(Faults, Misaligned) {
   expect_parts(run("ld.global.u32 %r1, [%rd0+2];"), {"misaligned read of 4 bytes", "thread (0,0,0)"});
-  expect_parts(run("ld.global.v2.u32 {%r1, %r2}, [%rd0+4];"), {"misaligned read of 8 bytes"});
+  expect_parts(run("ld.global.v2.u32 {%r1, %r2}, [%rd0+4];"),
+               {"misaligned read of 8 bytes at 0x", ", 4 bytes into 'in' of 128 bytes"});
+  expect_parts(run("st.shared.u32 [sh+6], %r0;"),
+               {"misaligned write of 4 bytes at 0x6, 6 bytes into 'sh' of 64 bytes"});
+}
+// Of a function its caller is named, by .loc; where the function has none, its callers alone.
+TEST(Faults, TheCallsThatLedThere) {
+  const auto said = [](const std::string& loc, const std::string& of_caller) {
+    test::Kernel k = kernel(".loc 1 9 3\ncall outer;");
+    k.module = ".file 1 \"/folder/k.cu\"\n.func inner()\n{\n.reg .b64 %a<2>;\n" + loc +
+               "\nmov.u64 %a0, 0;\nst.global.u32 [%a0], 1;\nret;\n}\n.func outer()\n{\n" + of_caller +
+               "\ncall inner;\nret;\n}\n";
+    launch::Launch l = launch_of();
+    try {
+      test::run_ptx(k.text(), l, {}, false);
+    } catch (const machine::Fault& f) {
+      const size_t from = std::string_view(f.what()).find('('), to = std::string_view(f.what()).find(')');
+      return std::string(f.what()).substr(from, to + 1 - from);
+    }
+    return std::string("no fault");
+  };
+  EXPECT_EQ(said(".loc 1 2 3", ".loc 1 5 3"), "(k.cu:2, called from k.cu:5, called from k.cu:9)");
+  EXPECT_EQ(said("", ".loc 1 5 3"), "(called from k.cu:5, called from k.cu:9)");
+  EXPECT_EQ(said(".loc 1 2 3", ""), "(k.cu:2, called from k.cu:9)");
 }
 TEST(Faults, WriteToAReadOnlyArgument) {
   expect_parts(run("st.global.u32 [%rd0], %r0;"), {"write to 'in', which is read-only"});
