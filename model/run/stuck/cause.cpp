@@ -11,6 +11,18 @@ using machine::Warp;
 
 bool at_mbarrier(const Split& s) { return s.wait != nullptr && s.wait->polls && s.mbarrier != 0; }
 
+std::string own_words(const Grid& grid, int ptx_line, const std::string& before) {
+  for (const isa::Function& f : grid.program.functions)
+    for (const isa::Line& line : f.lines)
+      if (line.ptx == ptx_line && line.cuda != nullptr) return before + line.cuda->own().words();
+  return "";
+}
+
+std::string line_words(const Grid& grid, int ptx_line) {
+  const std::string cuda = own_words(grid, ptx_line, " (");
+  return "PTX line " + std::to_string(ptx_line) + (cuda.empty() ? "" : cuda + ")");
+}
+
 std::string plural(uint64_t n, const char* what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
@@ -60,8 +72,8 @@ std::vector<Cause> divergent(const std::vector<Waiter>& waiters, const Waiter& w
           w.split->wait == &kAtCtaBarrier ||
           (w.split->wait == &kMeets && w.cta->op_at(*w.split).kind == isa::OpKind::barrier);
       if (!at_barrier) return {};
-      text += ", " + std::to_string(__builtin_popcount(w.split->mask)) + " at PTX line " +
-              std::to_string(w.cta->line(*w.split).ptx);
+      text += ", " + std::to_string(__builtin_popcount(w.split->mask)) + " at " +
+              line_words(w.cta->grid, w.cta->line(*w.split).ptx);
     }
   return {{Mistake::divergent_barrier, text}};
 }
@@ -112,10 +124,10 @@ std::vector<Cause> causes(Cluster& cluster, const std::vector<Waiter>& waiters, 
                                                " more than expected"});
   const bool skips = passed.count != 0 && in_turns(cluster, waiter, passed.parity);
   if (passed.count != 0 && passed.parity == split.mbarrier_parity && !skips)
-    out.push_back({Mistake::parity_not_flipped,
-                   "parity not flipped: this warp's last wait here, at PTX line " +
-                       std::to_string(passed.ptx_line) + ", was for parity " + std::to_string(passed.parity) +
-                       " too; the next phase has the other one"});
+    out.push_back({Mistake::parity_not_flipped, "parity not flipped: this warp's last wait here, at " +
+                                                    line_words(cluster.grid, passed.ptx_line) +
+                                                    ", was for parity " + std::to_string(passed.parity) +
+                                                    " too; the next phase has the other one"});
   if (history->phases >= split.mbarrier_phase + 2 || (history->phases >= passed.count + 2 && !skips))
     out.push_back(
         {Mistake::lapped_phase, "lapped phase: the barrier ended " + plural(history->phases, "phase") +

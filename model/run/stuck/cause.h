@@ -33,6 +33,11 @@ struct Cause {
 // What fits a waiter, the likeliest first; nothing where its wait says nothing about a mistake of its own.
 std::vector<Cause> causes(Cluster& cluster, const std::vector<Waiter>& waiters, const Waiter& waiter);
 
+// "PTX line 12 (gemm.cu:30)", and the part in brackets behind `before`, or nothing where it is not known: the
+// place in the kernel's own files.
+std::string line_words(const Grid& grid, int ptx_line);
+std::string own_words(const Grid& grid, int ptx_line, const std::string& before);
+
 std::string plural(uint64_t n, const char* what);
 
 }  // namespace bitwell::run

@@ -28,6 +28,40 @@ std::string warp_name(const Cluster& cluster, uint32_t rank, int warp) {
          std::to_string(warp);
 }
 
+// "warps 0 to 2 and 5" of these, in order of their numbers.
+std::string warp_names(const Cluster& cluster, uint32_t rank, const std::set<int>& warps) {
+  if (warps.size() == 1) return warp_name(cluster, rank, *warps.begin());
+  std::vector<std::string> parts;
+  for (auto at = warps.begin(); at != warps.end();) {
+    const int first = *at;
+    int last = first;
+    while (++at != warps.end() && *at == last + 1) ++last;
+    parts.push_back(std::to_string(first));
+    if (last == first + 1) parts.push_back(std::to_string(last));
+    if (last > first + 1) parts.back() += " to " + std::to_string(last);
+  }
+  std::string out = (cluster.ctas.size() > 1 ? "CTA rank " + std::to_string(rank) + " " : "") + "warps ";
+  for (size_t i = 0; i < parts.size(); ++i)
+    out += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
+  return out;
+}
+
+// Those that arrived, by the line where they did, in the order in which the first of each came.
+std::string arrivals(const Cluster& cluster, const MbarrierHistory& history) {
+  std::vector<std::pair<std::pair<uint32_t, int>, std::set<int>>> groups;  // by rank and line
+  for (const MbarrierHistory::Arriver& a : history.arrivers) {
+    const std::pair<uint32_t, int> key{a.rank, a.ptx_line};
+    const auto same =
+        std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == key; });
+    (same == groups.end() ? groups.emplace_back(key, std::set<int>{}) : *same).second.insert(a.warp);
+  }
+  std::string text;
+  for (const auto& [key, warps] : groups)
+    text += (text.empty() ? ", arrivals so far from " : ", ") + warp_names(cluster, key.first, warps) +
+            " (line " + std::to_string(key.second) + own_words(cluster.grid, key.second, ", ") + ")";
+  return text;
+}
+
 std::string mbarrier_reason(Cluster& cluster, const Split& split) {
   const uint64_t address = split.mbarrier - 1;
   machine::Mbarriers& barriers = cluster.cta_of(address)->mbarriers;
@@ -42,11 +76,8 @@ std::string mbarrier_reason(Cluster& cluster, const Split& split) {
   if (history.bytes_expected != 0 || history.bytes_arrived != 0)
     text += ", " + std::to_string(history.bytes_arrived) + " bytes arrived of " +
             std::to_string(history.bytes_expected) + " expected";
-  text += "; initialised at PTX line " + std::to_string(history.initialised.ptx_line);
-  for (const MbarrierHistory::Arriver& a : history.arrivers)
-    text += (&a == &history.arrivers.front() ? ", arrivals so far from " : ", ") +
-            warp_name(cluster, a.rank, a.warp) + " (line " + std::to_string(a.ptx_line) + ")";
-  return text;
+  return text + "; initialised at " + line_words(cluster.grid, history.initialised.ptx_line) +
+         arrivals(cluster, history);
 }
 
 // Of one that polls global memory, while CTAs have not started.
@@ -180,7 +211,13 @@ void Cluster::report_deadlock(const std::string& beside) {
   const size_t most = std::max(kShown, std::min(places.size(), kMostShown));
   std::string text = "deadlock: nothing can run";
   std::vector<Fault::Waiter> all;
-  size_t shown = 0;
+  // Warps of a CTA that wait alike are told together.
+  struct Told {
+    uint32_t rank;
+    std::set<int> warps;
+    std::string threads, text;
+  };
+  std::vector<Told> told;
   for (const size_t i : order) {
     const Waiter& w = waiters[i];
     const isa::Line& line = w.cta->line(*w.split);
@@ -188,21 +225,33 @@ void Cluster::report_deadlock(const std::string& beside) {
     const auto threads = static_cast<uint32_t>(__builtin_popcount(w.split->mask));
     all.push_back(
         {w.cta->place(*w.warp, *w.split, -1), line.text, threads, why.substr(why.find_first_not_of(", "))});
-    if (++shown > most) continue;
-    text += "\n  " + warp_name(*this, w.cta->rank, w.warp->index) + ", " + std::to_string(threads) + " of " +
-            std::to_string(__builtin_popcount(w.warp->live())) + " threads, waits at PTX line " +
-            std::to_string(line.ptx) + " '" + line.text + "'" + why;
+    const std::string of = std::to_string(threads) + " of " +
+                           std::to_string(__builtin_popcount(w.warp->live())) + " threads, wait";
+    std::string one = " at " + line_words(grid, line.ptx) + " '" + line.text + "'" + why;
     if (shows(i))
       for (const Cause& c : found[i])
-        text += "\n    " + std::string(&c == found[i].data() ? "" : "or ") + c.text;
+        one += "\n    " + std::string(&c == found[i].data() ? "" : "or ") + c.text;
+    const auto same = std::find_if(told.begin(), told.end(), [&](const Told& t) {
+      return t.rank == w.cta->rank && t.threads == of && t.text == one && !t.warps.contains(w.warp->index);
+    });
+    if (same == told.end())
+      told.push_back({w.cta->rank, {w.warp->index}, of, std::move(one)});
+    else
+      same->warps.insert(w.warp->index);
   }
-  if (shown > most) text += "\n  and " + std::to_string(shown - most) + " more";
+  for (size_t i = 0; i < std::min(told.size(), most); ++i) {
+    const Told& t = told[i];
+    const bool one = t.warps.size() == 1;
+    text += "\n  " + warp_names(*this, t.rank, t.warps) + (one ? ", " : ", each ") + t.threads +
+            (one ? "s" : "") + t.text;
+  }
+  if (told.size() > most) text += "\n  and " + std::to_string(told.size() - most) + " more";
   text += cycle(*this, waiters);
   for (const auto& agent : agents_) text += "\n  under way: " + agent->describe();
   text += beside;
-  const machine::Place first =
-      waiters.empty() ? agents_.front()->place.kept()
-                      : waiters[order[0]].cta->place(*waiters[order[0]].warp, *waiters[order[0]].split, -1);
+  const machine::Place first = waiters.empty() ? agents_.front()->place.kept()
+                                               : waiters[order[0]].cta->called_place(
+                                                     *waiters[order[0]].warp, *waiters[order[0]].split, -1);
   Fault fault(first, text);
   fault.waiters = std::move(all);
   throw fault;
