@@ -52,6 +52,18 @@ Fault refused(const std::string& text, isa::Space space, uint64_t address, size_
   return out;
 }
 
+// ", 6 bytes into 'tile' of 64 bytes", of an address in global or in the CTA's own shared memory.
+std::string beside(const Context& context, isa::Space space, uint64_t address) {
+  const Cta& cta = context.cta;
+  if (space == isa::Space::generic && address - machine::kSharedWindow < machine::kWindowSize)
+    return beside_shared(cta, address - machine::kSharedWindow).text;
+  if (space == isa::Space::shared) return beside_shared(cta, address).text;
+  const bool global =
+      space == isa::Space::global ||
+      (space == isa::Space::generic && address - machine::kLocalWindow >= machine::kWindowSize);
+  return global ? ", " + cta.grid.global.describe(address) : "";
+}
+
 [[noreturn]] void out_of_bounds(Context& context, isa::Space space, uint64_t address, size_t size,
                                 AccessKind kind, int lane) {
   const std::string text = "out-of-bounds " + std::string(verb(kind)) + " of " + std::to_string(size) +
@@ -305,7 +317,7 @@ void resolve(const isa::AddressUse& use, uint32_t row, Context& context, uint32_
     for (int i = 0; i < kLanes; ++i)
       if ((mask >> i & 1) != 0 && (address[i] & (size - 1)) != 0)
         throw refused("misaligned " + std::string(verb(kind)) + " of " + std::to_string(size) + " bytes at " +
-                          hex(address[i]),
+                          hex(address[i]) + beside(context, space, address[i]),
                       space, address[i], size, kind, i,
                       space == isa::Space::global ? context.cta.grid.global.nearest(address[i]) : "");
   }

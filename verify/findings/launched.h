@@ -1,10 +1,12 @@
 // Which launch a finding is of.
 #pragma once
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "model/hazard/finding.h"
 #include "model/isa/form/program.h"
+#include "model/machine/beside.h"
 #include "model/run/launch.h"
 
 namespace bitwell::findings {
@@ -15,6 +17,7 @@ struct Launched {
   run::Shape shape;
   std::string ptx{};          // path, where the list has several
   size_t number = 1, of = 1;  // in the list, counted from 1 on; of 0: nobody knows of how many
+  std::shared_ptr<const std::vector<machine::Named>> objects{};  // of global memory, by address; or nothing
 
   const std::string& entry() const { return program.functions[static_cast<size_t>(program.entry)].name; }
 };

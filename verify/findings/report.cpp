@@ -24,7 +24,8 @@ std::string hex(uint64_t v) {
 }
 
 // "'tile' + 8, shared memory of CTA rank 1" of a generic address.
-std::string place(uint64_t address, const isa::Program& program) {
+std::string place(uint64_t address, const Launched& launch) {
+  const isa::Program& program = launch.program;
   if (const uint64_t cell = address - machine::kTensorWindow; address >> 40 == machine::kTensorWindow >> 40)
     return "lane " + std::to_string(cell >> 16 & 0xFFFF) + ", column " + std::to_string(cell & 0xFFFF) +
            " of tensor memory of CTA rank " + std::to_string(cell >> 32);
@@ -35,6 +36,11 @@ std::string place(uint64_t address, const isa::Program& program) {
       if (address - g.address < g.size)
         return "'" + run::readable(g.name) + "' + " + std::to_string(address - g.address) + " in " +
                (g.is_const ? "constant" : "global") + " memory";
+    if (launch.objects != nullptr)
+      for (const machine::Named& o : *launch.objects)
+        if (address - o.base < o.size)
+          return "'" + run::readable(o.name) + "' + " + std::to_string(address - o.base) +
+                 " in global memory";
     return "global address " + hex(address);
   }
   const uint64_t rank = (address - machine::kSharedWindow) >> machine::kRankShift;
@@ -133,7 +139,7 @@ std::vector<Said> said_of(const Found& found) {
     out.push_back({"  " + text, line == nullptr ? nullptr : line->cuda, &launch});
   };
   say(std::string(row.level == hazard::Level::error ? "error " : "note ") + std::string(row.name) +
-      (f.where.empty() ? " at " + place(f.address, program) + ", " + std::to_string(f.bytes) +
+      (f.where.empty() ? " at " + place(f.address, *found.later) + ", " + std::to_string(f.bytes) +
                              (f.address >> 40 == machine::kTensorWindow >> 40 ? " lanes: " : " bytes: ")
                        : " at " + f.where + ": ") +
       std::string(row.what));

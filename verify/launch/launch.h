@@ -157,8 +157,10 @@ class Ran {
   isa::ModuleHandle module_;
 };
 
-// Told before each launch begins: its program, and its step; nullptr: it is the first.
-using Beginning = std::function<void(const std::shared_ptr<const isa::Program>& program, const Step* step)>;
+// Told before each launch begins: its program, its step (nullptr: it is the first), and the memory that it
+// begins with, where that is known.
+using Beginning = std::function<void(const std::shared_ptr<const isa::Program>& program, const Step* step,
+                                     const machine::Memory* memory)>;
 
 // Runs the launch, and what follows it, on the simulator, in a context of its own. Throws as run::run,
 // program_of and check_memory do, and Fault when an output has bytes that were never written and

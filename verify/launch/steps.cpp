@@ -69,7 +69,7 @@ class Flight {
     std::vector<run::RunResult> out;
     if (beginning == nullptr) out = run(0, chain_.size(), options);
     for (size_t i = 0; beginning != nullptr && i < chain_.size(); ++i) {
-      beginning(context_.program(chain_[i].module, chain_[i].entry), of_[i]);
+      beginning(context_.program(chain_[i].module, chain_[i].entry), of_[i], &context_.memory());
       out.push_back(std::move(run(i, i + 1, options).front()));
     }
     ended_ += chain_.size();

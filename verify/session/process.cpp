@@ -129,7 +129,7 @@ struct Process::Last {
     auto out = std::make_shared<Overlap>(question.once, before);
     Races races(question, program, out, false);
     races.see_all();
-    races.beginning()(program, nullptr);
+    races.beginning()(program, nullptr, nullptr);
     try {
       made_again(question, *start, kNotKnown, [&](run::Options& options) {
         options.checked = question.options.checked;
@@ -194,7 +194,7 @@ Answer Process::launch(isa::KernelLaunch launch, const Judging& how) {
   if (overlapped_) races->see_all();
   Answer out = judge(question, start.get(), std::move(races),
                      [&](const run::Options& options, const launch::Beginning& beginning, Answer& to) {
-                       if (beginning) beginning(program, nullptr);
+                       if (beginning) beginning(program, nullptr, &context_.memory());
                        try {
                          to.result = std::move(context_.launch({&launch, 1}, options).front());
                        } catch (const isa::CallbackError& e) {

@@ -70,15 +70,20 @@ bool Races::one_by_one() const {
 
 launch::Beginning Races::beginning() {
   if (!asked_) return nullptr;
-  return [this](const findings::SharedProgram& program, const launch::Step* step) { begin(program, step); };
+  return [this](const findings::SharedProgram& program, const launch::Step* step,
+                const machine::Memory* memory) { begin(program, step, memory); };
 }
 
-void Races::begin(const findings::SharedProgram& program, const launch::Step* step) {
+void Races::begin(const findings::SharedProgram& program, const launch::Step* step,
+                  const machine::Memory* memory) {
   const std::string& ptx = step == nullptr ? launch_.ptx : step->ptx;
   of_->programs.push_back(program);
+  auto objects = std::make_shared<std::vector<machine::Named>>();
+  if (memory != nullptr)
+    for (const machine::Region* r : memory->regions()) objects->push_back({r->name(), r->base(), r->size()});
   of_->watch.begin(
       {*program, step == nullptr ? launch_.shape : step->shape, ptx, of_->before + of_->programs.size(),
-       one_of_process_ ? 0 : launch::count_launches(launch_)},
+       one_of_process_ ? 0 : launch::count_launches(launch_), std::move(objects)},
       step == nullptr ? programmatic_ : step->programmatic);
   of_->watch.follow(of_->readings.of(program));
 }

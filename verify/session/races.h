@@ -57,7 +57,7 @@ class Races {
   using EntryOf = std::pair<std::string, std::string>;  // a PTX file and an entry in it
   void add(const EntryOf& entry, const findings::SharedModule& module);
   void add(const findings::SharedProgram& program);
-  void begin(const findings::SharedProgram& program, const launch::Step* step);
+  void begin(const findings::SharedProgram& program, const launch::Step* step, const machine::Memory* memory);
 
   // Whether runs that are made again come to the same findings.
   bool alone() const { return launch_.then.empty() && !programmatic_; }

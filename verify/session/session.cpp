@@ -124,8 +124,8 @@ Answer judge(const Question& question, const launch::Start* start, std::unique_p
   // Launches of a list that nobody is told of run together.
   if (question.launch.then.empty())
     beginning = [&began, told = beginning](const std::shared_ptr<const isa::Program>& program,
-                                           const launch::Step* step) {
-      if (told) told(program, step);
+                                           const launch::Step* step, const machine::Memory* memory) {
+      if (told) told(program, step, memory);
       began = Clock::now();
     };
   try {

@@ -90,9 +90,9 @@ TimeQuestion time_question(const launch::Launch& launch) {
   TimeQuestion out;
   if (launch.module != nullptr) out.device = timing::device_for(launch.module->heads().target).name;
   out.run = [&launch](const run::Options& options, const TimeQuestion::Begins& begins) {
-    launch::simulate(
-        launch, options, false,
-        [&](const std::shared_ptr<const isa::Program>& program, const launch::Step*) { begins(program); });
+    launch::simulate(launch, options, false,
+                     [&](const std::shared_ptr<const isa::Program>& program, const launch::Step*,
+                         const machine::Memory*) { begins(program); });
   };
   return out;
 }
