@@ -268,6 +268,7 @@ void settle(ExecOptions& options) {
   for (const auto& patterns : {asked.kernels, asked.kernels_not})
     for (const std::string& p : patterns) driver::names_kernel(p, "");
   asked.only_program = options.processes == "application-only";
+  asked.verbose = options.verbose;
   asked.sanitizer_words = options.format == "compute-sanitizer";
   for (std::string* path : {&asked.log, &asked.record, &asked.baseline, &asked.ptx})
     if (!path->empty()) *path = std::filesystem::absolute(*path);

@@ -29,6 +29,7 @@ void each(A& a, F f) {
   f("only_program", a.only_program);
   f("sanitizer_words", a.sanitizer_words);
   f("dump_launches", a.dump_launches);
+  f("verbose", a.verbose);
   f("print_limit", a.print_limit);
   f("unchecked", a.unchecked);
   f("races", a.races);

@@ -30,6 +30,7 @@ struct Asked {
   bool only_program = false;                   // processes that the program starts are not judged
   bool sanitizer_words = false;                // as compute-sanitizer says it
   bool dump_launches = false;
+  bool verbose = false;        // C++ names whole
   uint64_t print_limit = 100;  // errors that are told; 0: all
 
   // How each is judged.

@@ -29,6 +29,11 @@ namespace {
 using Ordered = nlohmann::ordered_json;
 
 uint64_t volume(const std::array<uint32_t, 3>& v) { return uint64_t{v[0]} * v[1] * v[2]; }
+// With the C++ names in it, long ones without their arguments unless all is asked for.
+std::string words_of(std::string_view text) {
+  return state().asked.verbose ? launch::as_written(text) : launch::shortened(text);
+}
+
 
 // What the device's driver says of it from then on.
 CUresult lost_by(const machine::Fault& fault) {
@@ -78,7 +83,7 @@ std::vector<std::vector<std::byte>> Launches::arguments(Kernel& kernel, std::spa
 }
 
 void Launches::check(const Wanted& w) {
-  const std::string kernel = "kernel " + launch::as_written(w.kernel->name);
+  const std::string kernel = "kernel " + words_of(w.kernel->name);
   if (w.kernel->module == nullptr)
     throw Refused(CUDA_ERROR_INVALID_HANDLE, kernel + " is of a module that was unloaded");
   const run::Shape& s = w.shape;
@@ -120,7 +125,7 @@ void Launches::check_size(const Wanted& w, CUresult error) {
   }
   if (volume(s.grid) == 0 || volume(s.block) == 0) limit = "neither may be empty";
   if (!limit.empty())
-    throw Mistake(error, "kernel " + launch::as_written(w.kernel->name) + " is launched as a grid of " +
+    throw Mistake(error, "kernel " + words_of(w.kernel->name) + " is launched as a grid of " +
                              machine::triple(s.grid) + " CTAs of " + machine::triple(s.block) +
                              " threads: " + limit);
 }
@@ -180,8 +185,7 @@ void Launches::error(const std::string& native, const std::string& sanitizer) {
 
 void Launches::dump(const Wanted& w, uint64_t number, bool judged) {
   put(fmt::format("bitwell: launch {}: {} grid {} block {}{} shared {} stream {}{}\n", number,
-                  launch::as_written(w.kernel->name), machine::triple(w.shape.grid),
-                  machine::triple(w.shape.block),
+                  words_of(w.kernel->name), machine::triple(w.shape.grid), machine::triple(w.shape.block),
                   w.shape.explicit_cluster ? " cluster " + machine::triple(w.shape.cluster) : "",
                   w.shape.dynamic_shared, state_.streams.find(w.stream).id, judged ? "" : ", not judged"));
 }
@@ -231,7 +235,7 @@ void Launches::fail(Ordered told, const std::exception_ptr& why) {
     state_.cannot_run(end.words);
   else
     put(fmt::format("bitwell: launch {}, kernel {}: {}\n", told["launch"].get<uint64_t>(),
-                    launch::as_written(told["kernel"].get<std::string>()), end.words));
+                    words_of(told["kernel"].get<std::string>()), words_of(end.words)));
   told["status"] = static_cast<int>(end.status);
   told["verdict"] = end.verdict;
   told["words"] = end.words;
@@ -244,12 +248,12 @@ std::string Launches::text_of(const session::Finding& finding, const Module& mod
   std::string out;
   for (const session::Told& one : finding.pairs) {
     for (const session::Told::Line& line : one.lines) {
-      out += line.text + "\n";
+      out += words_of(line.text) + "\n";
       if (source && !line.ptx.empty()) out += lines_of(line.cuda, module, "    ");
     }
     if (state_.asked.explain || (one.on_this_run && one.level != one.own)) {
-      out += "  " + launch::as_written(one.way_words) + "\n";
-      if (one.on_this_run) out += "  " + launch::as_written(one.on_this_run->words) + "\n";
+      out += "  " + words_of(one.way_words) + "\n";
+      if (one.on_this_run) out += "  " + words_of(one.on_this_run->words) + "\n";
     }
     if (!state_.asked.all) break;
   }
@@ -276,9 +280,9 @@ void Launches::ask_for_lines(const Wanted& w) {
 // What it did wrong, to the user and as the command has it.
 void Launches::tell(const Wanted& w, const session::Answer& answer, Ordered& told) {
   const Asked& a = state_.asked;
-  const std::string kernel = launch::as_written(w.kernel->name);
-  const std::string head =
-      fmt::format("bitwell: launch {}, kernel {}: ", told["launch"].get<uint64_t>(), kernel);
+  const std::string kernel = launch::as_written(w.kernel->name);  // whole, for tools
+  const std::string head = fmt::format("bitwell: launch {}, kernel {}: ", told["launch"].get<uint64_t>(),
+                                       words_of(w.kernel->name));
   const session::Findings findings = session::findings_of(answer, known_);
   std::string words;
   size_t errors = 0;
@@ -291,7 +295,7 @@ void Launches::tell(const Wanted& w, const session::Answer& answer, Ordered& tol
   };
   const Module& module = *w.kernel->module;
   if (answer.fault) {
-    const std::string text = "fault: " + launch::as_written(answer.fault->what()) + "\n";
+    const std::string text = "fault: " + words_of(answer.fault->what()) + "\n";
     told["fault"] = session::fault_facts(*answer.fault);
     const size_t first = text.find('\n') + 1;
     const std::string lines = lines_of(answer.fault->place.cuda, module, "  ");
@@ -322,7 +326,7 @@ void Launches::tell(const Wanted& w, const session::Answer& answer, Ordered& tol
     tell_error(text, text, sanitizer_text("Schedules differ", text, kernel));
   }
   for (const run::Note& n : answer.result.notes) {
-    const std::string text = "note: " + launch::as_written(machine::describe(n.place, n.text)) + "\n";
+    const std::string text = "note: " + words_of(machine::describe(n.place, n.text)) + "\n";
     words += text;
     if (told["judged"].get<bool>() && !a.sanitizer_words) put(head + text);
   }
