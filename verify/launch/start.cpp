@@ -8,16 +8,15 @@
 #include "verify/launch/variables.h"
 
 namespace bitwell::launch {
-namespace {
 
-// What device code's malloc gave and nobody freed.
-void note_left(machine::Memory& memory, std::vector<run::Note>& notes) {
+std::string never_freed(machine::Memory& memory) {
   const machine::Heap::Left left = memory.heap().left();
-  if (left.objects == 0) return;
-  notes.emplace_back().text = std::to_string(left.objects) + (left.objects == 1 ? " object" : " objects") +
-                              " that malloc gave, " + std::to_string(left.bytes) +
-                              " bytes, never freed; the first at " + machine::where(left.first);
+  if (left.objects == 0) return "";
+  return std::to_string(left.objects) + (left.objects == 1 ? " object" : " objects") + " that malloc gave, " +
+         std::to_string(left.bytes) + " bytes, never freed; the first at " + machine::where(left.first);
 }
+
+namespace {
 
 std::shared_ptr<const isa::Module> module_of(const Launch& launch) {
   return launch.module != nullptr ? launch.module : load_module(launch.ptx, launch.entry);
@@ -54,7 +53,8 @@ Ran run_from(std::unique_ptr<isa::Context> context, std::unique_ptr<Placed> plac
   ran.result = run_steps(first, launch, ran.placed(), in, files, options, beginning);
   if (all_written && options.checked) ran.placed().require_written(launch);
   Variables(in, first.module).note_unwritten(launch, ran.result.notes);
-  note_left(in.memory(), ran.result.notes);
+  if (const std::string left = never_freed(in.memory()); !left.empty())
+    ran.result.notes.emplace_back().text = left;
   return ran;
 }
 

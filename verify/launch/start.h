@@ -31,4 +31,8 @@ class Start {
   mutable Modules files_;  // of what follows the launch
 };
 
+// "64 objects that malloc gave, 1024 bytes, never freed; the first at PTX line 12...": what device code has
+// left there; empty where it has freed all.
+std::string never_freed(machine::Memory& memory);
+
 }  // namespace bitwell::launch

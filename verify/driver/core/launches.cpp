@@ -19,6 +19,7 @@
 #include "verify/findings/baseline.h"
 #include "verify/findings/source_lines.h"
 #include "verify/launch/file/names.h"
+#include "verify/launch/start.h"
 #include "verify/session/fault.h"
 #include "verify/session/findings.h"
 #include "verify/session/words.h"
@@ -249,6 +250,14 @@ std::string Launches::text_of(const session::Finding& finding, const Module& mod
   for (const session::Told& one : finding.pairs) {
     for (const session::Told::Line& line : one.lines) {
       out += words_of(line.text) + "\n";
+void Launches::end() {
+  if (count_ == 0 || state_.lost != CUDA_SUCCESS || !is_judged(state_.asked) || state_.asked.unchecked ||
+      state_.asked.sanitizer_words)
+    return;
+  const std::string left = launch::never_freed(state_.process.context().memory());
+  if (!left.empty()) put("bitwell: note: at the program's end, " + words_of(left) + "\n");
+}
+
       if (source && !line.ptx.empty()) out += lines_of(line.cuda, module, "    ");
     }
     if (state_.asked.explain || (one.on_this_run && one.level != one.own)) {

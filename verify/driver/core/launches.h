@@ -50,6 +50,8 @@ class Launches {
   // What the program did wrong in this call is told, and counted unless none of the process's launches is
   // judged.
   void mistake(const std::string& call, const Mistake& what);
+  // The program ends: what its device code has not freed is a note.
+  void end();
 
  private:
   const isa::Program& program(Kernel& kernel);

@@ -59,6 +59,10 @@ State& state() {
     }
     watch_memory(*the_state);
     pthread_atfork(nullptr, nullptr, [] {
+    std::atexit([] {
+      const std::unique_lock lock(the_state->mutex, std::try_to_lock);
+      if (lock && !the_state->forked) the_state->launches.end();
+    });
       the_state->forked = the_state->initialised;
       new (&the_state->mutex) std::recursive_mutex;  // whoever held it
     });
