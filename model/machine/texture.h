@@ -36,10 +36,11 @@ inline constexpr std::array<Channel, 8> kChannels{{{"u8", 'u', 1},
 
 struct Texture {
   std::string name;
-  uint64_t address =
-      0;  // of the first texel in global memory; x, y, z, layers follow each other without gaps
-  bool surface = false;                   // an object for suld and sust; else for tex
-  uint32_t dimensions = 1;                // 1 to 3, layers not counted
+  uint64_t address = 0;     // of the first texel in global memory; x, y, z, layers follow each other without
+                            // gaps, but for the pitch
+  uint64_t pitch = 0;       // bytes from one row to the next; 0: rows have no gap
+  bool surface = false;     // an object for suld and sust; else for tex
+  uint32_t dimensions = 1;  // 1 to 3, layers not counted
   std::array<uint64_t, 3> size{1, 1, 1};  // texels
   uint64_t layers = 0;                    // 0: it has none
   Channel channel{};
@@ -51,10 +52,14 @@ struct Texture {
   bool normalized_values = false;       // whole numbers read as 0 to 1, or -1 to 1
 
   uint64_t texel_bytes() const { return uint64_t{channels} * channel.bytes; }
-  uint64_t bytes() const { return size[0] * size[1] * size[2] * (layers == 0 ? 1 : layers) * texel_bytes(); }
+  uint64_t row_bytes() const { return pitch != 0 ? pitch : size[0] * texel_bytes(); }
+  // From the first texel to the end of the last.
+  uint64_t bytes() const {
+    return (size[1] * size[2] * (layers == 0 ? 1 : layers) - 1) * row_bytes() + size[0] * texel_bytes();
+  }
   // Of the texel at x, y, z of a layer, which are inside.
   uint64_t address_of(const std::array<uint64_t, 3>& at, uint64_t layer) const {
-    return address + (((layer * size[2] + at[2]) * size[1] + at[1]) * size[0] + at[0]) * texel_bytes();
+    return address + ((layer * size[2] + at[2]) * size[1] + at[1]) * row_bytes() + at[0] * texel_bytes();
   }
 };
 

@@ -29,12 +29,12 @@ namespace {
 
 using Ordered = nlohmann::ordered_json;
 
-uint64_t volume(const std::array<uint32_t, 3>& v) { return uint64_t{v[0]} * v[1] * v[2]; }
 // With the C++ names in it, long ones without their arguments unless all is asked for.
 std::string words_of(std::string_view text) {
   return state().asked.verbose ? launch::as_written(text) : launch::shortened(text);
 }
 
+uint64_t volume(const std::array<uint32_t, 3>& v) { return uint64_t{v[0]} * v[1] * v[2]; }
 
 // What the device's driver says of it from then on.
 CUresult lost_by(const machine::Fault& fault) {
@@ -217,6 +217,11 @@ void Launches::launch(const Wanted& w) {
     if (recorder_ != nullptr && judged)
       if (const std::string folder = record(launch, number); !folder.empty()) told["folder"] = folder;
     const session::Answer answer = state_.process.launch(std::move(launch), judging(judged, w));
+    // A handle that the program has not got is no mistake of the kernel's.
+    if (answer.fault && state_.misses_textures() &&
+        std::string_view(answer.fault->what()).find("names no texture or surface") != std::string_view::npos)
+      throw machine::Unsupported(std::string(answer.fault->what()) +
+                                 ", since the call that makes it is not supported");
     tell(w, answer, told);
     timed();
   } catch (...) {
@@ -245,11 +250,6 @@ void Launches::fail(Ordered told, const std::exception_ptr& why) {
   throw NotRun(end.error);
 }
 
-std::string Launches::text_of(const session::Finding& finding, const Module& module, bool source) const {
-  std::string out;
-  for (const session::Told& one : finding.pairs) {
-    for (const session::Told::Line& line : one.lines) {
-      out += words_of(line.text) + "\n";
 void Launches::end() {
   if (count_ == 0 || state_.lost != CUDA_SUCCESS || !is_judged(state_.asked) || state_.asked.unchecked ||
       state_.asked.sanitizer_words)
@@ -258,6 +258,11 @@ void Launches::end() {
   if (!left.empty()) put("bitwell: note: at the program's end, " + words_of(left) + "\n");
 }
 
+std::string Launches::text_of(const session::Finding& finding, const Module& module, bool source) const {
+  std::string out;
+  for (const session::Told& one : finding.pairs) {
+    for (const session::Told::Line& line : one.lines) {
+      out += words_of(line.text) + "\n";
       if (source && !line.ptx.empty()) out += lines_of(line.cuda, module, "    ");
     }
     if (state_.asked.explain || (one.on_this_run && one.level != one.own)) {

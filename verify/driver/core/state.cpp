@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -58,11 +59,11 @@ State& state() {
       _exit(kUnusable);
     }
     watch_memory(*the_state);
-    pthread_atfork(nullptr, nullptr, [] {
     std::atexit([] {
       const std::unique_lock lock(the_state->mutex, std::try_to_lock);
       if (lock && !the_state->forked) the_state->launches.end();
     });
+    pthread_atfork(nullptr, nullptr, [] {
       the_state->forked = the_state->initialised;
       new (&the_state->mutex) std::recursive_mutex;  // whoever held it
     });
@@ -151,6 +152,13 @@ void State::missing(const std::string& what, int status) {
   nlohmann::json told{{"missing", what}};
   if (status != 0) told["status"] = status;
   tell(told.dump());
+}
+
+bool State::misses_textures() const {
+  return std::any_of(said_.begin(), said_.end(), [](const std::string& what) {
+    return what.find("Tex") != std::string::npos || what.find("Surf") != std::string::npos ||
+           what.find("Array") != std::string::npos;
+  });
 }
 
 Named::Named(const char* name) : outermost_(called == nullptr) {

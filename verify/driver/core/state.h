@@ -70,6 +70,8 @@ struct State {
   // Something that bitwell has not, by name: said once. `status`: what the command is to end with for it; 0:
   // that is the program's matter, which gets an error.
   void missing(const std::string& what, int status = 0);
+  // Whether a texture, a surface or an array is among that.
+  bool misses_textures() const;
   // The program's code, or a part of it.
   void cannot_run(const std::string& what) { missing(what, kUnsupported); }
 
