@@ -143,8 +143,34 @@ std::string polled_memory(Cluster& cluster, const Waiter& w) {
          who_could_end(cluster, *w.split);
 }
 
+// By which instruction the innermost loop around a split reads what others write: it may be found anywhere in
+// it.
+static std::string polled_by(const Cluster& cluster, const Waiter& w) {
+  const isa::Program& program = cluster.grid.program;
+  const int number = w.split->activation == nullptr ? program.entry : w.split->activation->function;
+  const isa::Function& f = program.functions[static_cast<size_t>(number)];
+  for (uint32_t end = w.split->pc; end < f.code.size(); ++end) {
+    const isa::Op& back = f.code[end];
+    if ((back.kind != isa::OpKind::branch && back.kind != isa::OpKind::jump) || back.target > w.split->pc)
+      continue;
+    for (uint32_t pc = back.target; pc <= end; ++pc) {
+      const auto line = static_cast<size_t>(f.code[pc].line);
+      const auto touches = f.uses.at(line).touches;
+      const bool polls = std::any_of(touches.begin(), touches.end(), [](const isa::Touch& t) {
+        return t.reads && !t.barrier && t.space != isa::Space::local && t.space != isa::Space::param &&
+               t.space != isa::Space::constant;
+      });
+      if (polls && pc == w.split->pc) return "";
+      if (polls)
+        return ", around '" + f.lines[line].text + "' of " + line_words(cluster.grid, f.lines[line].ptx);
+    }
+    return "";
+  }
+  return "";
+}
+
 static std::string spins(Cluster& cluster, const Waiter& w) {
-  return ", in a loop that nothing can end any more" + polled_memory(cluster, w);
+  return ", in a loop that nothing can end any more" + polled_by(cluster, w) + polled_memory(cluster, w);
 }
 
 const WaitKind kMeets{others_of_warp};

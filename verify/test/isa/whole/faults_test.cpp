@@ -99,6 +99,15 @@ TEST(Faults, TheCallsThatLedThere) {
   EXPECT_EQ(said("", ".loc 1 5 3"), "(called from k.cu:5, called from k.cu:9)");
   EXPECT_EQ(said(".loc 1 2 3", ""), "(k.cu:2, called from k.cu:9)");
 }
+// A loop that polls is found anywhere in it; it is named by what it polls with.
+TEST(Faults, ALoopThatPollsNamesTheRead) {
+  const std::string poll =
+      "L: mov.u32 %r3, 7;\natom.global.cas.b32 %r1, [%rd1], %r3, 1;\nmov.u32 %r2, %r1;\nsetp.ne.u32 %p1, "
+      "%r2, 5;\n";
+  expect_parts(run("setp.eq.u32 %p2, %r0, 0;\n@%p2 st.global.u32 [%rd1], 3;\nbar.warp.sync 0xffffffff;\n" +
+                   poll + "@%p1 bra L;"),
+               {"in a loop that nothing can end any more, around 'atom.global.cas.b32' of PTX line 16"});
+}
 TEST(Faults, WriteToAReadOnlyArgument) {
   expect_parts(run("st.global.u32 [%rd0], %r0;"), {"write to 'in', which is read-only"});
 }
