@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "model/hazard/knowledge/peers.h"
 #include "model/machine/memory/memory.h"
@@ -65,6 +66,7 @@ bool reaches_own_alone(const machine::Access& a) {
 
 void Checker::access(const machine::Access& a, Cluster& c) {
   if (addresses_ && addresses_->access(a, c)) return;
+  if (held_back_ && holds_back(a, c)) return;
   if (a.mbarrier)
     mbarriers_.access(a, c);
   else if (a.rows != 0)
@@ -74,6 +76,74 @@ void Checker::access(const machine::Access& a, Cluster& c) {
   else if (a.order.semantics != machine::Semantics::weak || !reaches_own_alone(a))
     lanes_access(a, c);
   conflicts_.drop_sets(clusters_);
+  if (held_back_ && a.order.semantics != machine::Semantics::weak) held_back_->changes(a.warp);
+}
+
+// Whether no shadow is to be told of the access, at least not now.
+bool Checker::holds_back(const machine::Access& a, Cluster& c) {
+  if (a.operation != 0 || a.mbarrier || a.rows != 0) {
+    hold_back_no_more(c);
+    return false;
+  }
+  // It races with writes that it is behind, too.
+  if (a.order.proxy == machine::Proxy::non_coherent) {
+    if (held_back_->forgot() && held_back_->written(a)) forgot_too_much_ = true;
+    tell_held_back(c);
+    held_back_->leave_global();
+  }
+  const HeldBack::Reached reached = held_back_->reach(a, c);
+  if (reached == HeldBack::Reached::kept) {
+    if (held_back_->full()) {
+      tell_held_back(c);
+      held_back_->stop();
+    }
+    return true;
+  }
+  if (reached == HeldBack::Reached::shared) tell_held_back(c);
+  held_back_->each_page(a, [&](uint64_t page, int shift) {
+    if (Shadow* const shadow = shadow_of(c, ledger_.global, page * ShadowPage::kPageBytes);
+        shift < ShadowPage::kCoarsest)
+      shadow->refine(page, shift);
+  });
+  return false;
+}
+
+// The shadow comes to hold what it would if nothing had been held back since all threads met last.
+void Checker::tell_held_back(Cluster& c) {
+  held_back_->tell_all([&](const machine::Access& a, uint32_t time, const OfLanes<Known>& known) {
+    Warp& w = clusters_.warp_of(c, a.cta, a.warp);
+    const uint32_t time_now = std::exchange(w.time, time);
+    const OfLanes<Known> known_now = std::exchange(w.known, known);
+    conflicts_.next_event();
+    lanes_access(a, c);
+    conflicts_.drop_sets(clusters_);
+    w.time = time_now;
+    w.known = known_now;
+  });
+  conflicts_.next_event();
+}
+
+// Operations reach the cluster's memory: what lanes did before counts for them in other ways.
+void Checker::hold_back_no_more(Cluster& c) {
+  forgot_too_much_ = forgot_too_much_ || held_back_->forgot();
+  tell_held_back(c);
+  spent_ = std::move(held_back_);
+}
+
+void Checker::hold_back(const Synchronisation& s, Cluster& c) {
+  switch (s.kind) {
+    case SyncKind::cta_arrived: held_back_->arrived(s.which, s.amount); break;
+    case SyncKind::cta_over: return held_back_->met(s.which, c);
+    case SyncKind::fence:
+    case SyncKind::warp_met:
+    case SyncKind::cta_passed:
+    case SyncKind::cluster_arrived:
+    case SyncKind::cluster_passed:
+    case SyncKind::exited: break;
+    case SyncKind::cluster_ended: return;
+    default: return hold_back_no_more(c);
+  }
+  held_back_->changes(s.warp);
 }
 
 namespace {
@@ -125,14 +195,6 @@ uint32_t beside_alike(const machine::Access& a) {
     out |= static_cast<uint32_t>(a.addresses[i] == a.addresses[i + 1]) << i;
   out &= a.lanes & a.lanes >> 1;
   return out | out << 1;
-}
-
-// Whether all lanes reach bytes side by side, the first lane's first.
-bool in_row(const machine::Access& a) {
-  if (a.lanes != ~0u) return false;
-  uint64_t other = 0, expected = a.addresses[0];
-  for (uint32_t i = 0; i < machine::kLanes; ++i, expected += a.bytes) other |= a.addresses[i] ^ expected;
-  return other == 0;
 }
 
 // Whether lanes that reach bytes side by side may be looked at as a row.
@@ -310,6 +372,7 @@ void Checker::lanes_access(const machine::Access& a, Cluster& c) {
 }
 
 void Checker::synchronised(const Synchronisation& s, Cluster& c) {
+  if (held_back_) hold_back(s, c);
   switch (s.kind) {
     case SyncKind::fence:
     case SyncKind::mbarrier_init_fence:
@@ -364,8 +427,12 @@ Checker::Cost Checker::cost_of(const Cluster& c) {
   return {c.shared.bytes() + c.tensor.bytes(), c.shared.touched() + 4 * c.tensor.touched()};
 }
 
-std::unique_ptr<Checker> Checker::of_one_cluster() const {
+std::unique_ptr<Checker> Checker::of_one_cluster(std::unique_ptr<HeldBack> spare) const {
   auto out = std::make_unique<Checker>(grid_, cluster_, once_);
+  if (holds_back_ && !clusters_.several_ctas()) {
+    out->held_back_ = spare == nullptr ? std::make_unique<HeldBack>() : std::move(spare);
+    out->held_back_->begin(!once_);
+  }
   out->ledger_.findings.keep_as(ledger_.findings);
   if (addresses_) out->follow(addresses_->objects());
   out->warpgroups_.follow(warpgroups_.registers());
@@ -374,9 +441,17 @@ std::unique_ptr<Checker> Checker::of_one_cluster() const {
 
 bool Checker::passes_over(const std::array<uint32_t, 3>& cta, int warp, int ptx_line, uint64_t times) {
   if (addresses_ && addresses_->asks_for_reads(ptx_line)) return false;
-  clusters_.warp_of(clusters_.with(cta), cta, warp);  // its number is by when it first does anything
+  // Its number is by when it first does anything.
+  if (!held_back_) clusters_.warp_of(clusters_.with(cta), cta, warp);
   ledger_.findings.next_accesses(times);
   return true;
+}
+
+Checker::OfCluster Checker::of_cluster() {
+  OfCluster out{ledger_.findings.taken(), ledger_.findings.accesses(), ledger_.records.count(), cost(),
+                forgot_too_much_};
+  out.spare = std::move(held_back_ ? held_back_ : spent_);
+  return out;
 }
 
 void Checker::add(OfCluster cluster) {
@@ -391,7 +466,10 @@ Checker::Cost Checker::cost() const {
   Cost shared = ended_;
   for (const auto& [number, c] : clusters_.running())
     if (const Cost cost = cost_of(c); cost.shadow > shared.shadow) shared = cost;
-  return {now.shadow + shared.shadow, now.touched + shared.touched};
+  now = {now.shadow + shared.shadow, now.touched + shared.touched};
+  if (const HeldBack* const held = (held_back_ ? held_back_ : spent_).get(); held != nullptr)
+    now = {now.shadow + held->bytes(), std::max(now.touched, held->touched())};
+  return now;
 }
 
 }  // namespace bitwell::hazard

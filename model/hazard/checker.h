@@ -11,6 +11,7 @@
 #include "model/hazard/flow/addresses.h"
 #include "model/hazard/knowledge/threads.h"
 #include "model/hazard/operations.h"
+#include "model/hazard/shadow/held_back.h"
 #include "model/hazard/tensor.h"
 #include "model/hazard/warpgroups.h"
 
@@ -62,8 +63,11 @@ class Checker {
   };
   Cost cost() const;
 
-  // One that is as this one, to be told of one cluster of the launch alone (separate.h).
-  std::unique_ptr<Checker> of_one_cluster() const;
+  // The launch's program reaches memory by lanes alone: no operation does, nor is there an mbarrier.
+  void reached_by_lanes() { holds_back_ = true; }
+  // One that is as this one, to be told of one cluster of the launch alone (separate.h). `spare`: of one that
+  // was, or nullptr.
+  std::unique_ptr<Checker> of_one_cluster(std::unique_ptr<HeldBack> spare = nullptr) const;
   // Of one that is told of one cluster: whether nothing comes of so many reads by lanes of the warp or by its
   // operations, by an instruction of that line, weak ones of memory that nobody changes. They are accesses
   // then, but not to be told.
@@ -74,10 +78,10 @@ class Checker {
     uint64_t accesses = 0;
     uint32_t records = 0;
     Cost cost{};
+    bool forgot_too_much = false;          // something may be missing
+    std::unique_ptr<HeldBack> spare = {};  // for another cluster
   };
-  OfCluster of_cluster() {
-    return {ledger_.findings.taken(), ledger_.findings.accesses(), ledger_.records.count(), cost()};
-  }
+  OfCluster of_cluster();
   // This one, which is told of no event then, has found that of its next cluster.
   void add(OfCluster cluster);
 
@@ -85,6 +89,10 @@ class Checker {
   static Cost cost_of(const Cluster& c);
   void told(const machine::Access& a, Cluster& c);
   void access(const machine::Access& a, Cluster& c);
+  bool holds_back(const machine::Access& a, Cluster& c);
+  void hold_back(const machine::Synchronisation& s, Cluster& c);
+  void tell_held_back(Cluster& c);
+  void hold_back_no_more(Cluster& c);
   void lanes_access(const machine::Access& a, Cluster& c);
   uint32_t row_access(const machine::Access& a, Cluster& c, const RowReach& r);
   uint32_t reach_row(const Reach& r, Shadow& shadow, uint64_t bytes, uint32_t lane, uint32_t lanes);
@@ -102,8 +110,11 @@ class Checker {
   TensorMemory tensor_{ledger_, clusters_, conflicts_};
   Warpgroups warpgroups_{ledger_, clusters_};
   std::optional<Addresses> addresses_;
-  Cost ended_;                 // the largest of a cluster that has ended
-  std::optional<Cost> added_;  // likewise of those that others were told of
+  Cost ended_;                                   // the largest of a cluster that has ended
+  std::optional<Cost> added_;                    // likewise of those that others were told of
+  bool holds_back_ = false;                      // of_one_cluster() does
+  std::unique_ptr<HeldBack> held_back_, spent_;  // while something is; what it was then
+  bool forgot_too_much_ = false;
 };
 
 }  // namespace bitwell::hazard

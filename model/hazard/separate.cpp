@@ -7,6 +7,7 @@ namespace bitwell::hazard {
 std::string Separate::why_not(const Checker::OfCluster& cluster) {
   const std::scoped_lock lock(mutex_);
   records_ += cluster.records;
+  if (cluster.forgot_too_much) return "what may race with an operation was not remembered";
   // Where one checker has too many it says so itself.
   if (records_ >= Records::kMost) return "the race check has many accesses to tell apart";
   for (const Finding& f : cluster.findings) {
@@ -19,6 +20,20 @@ std::string Separate::why_not(const Checker::OfCluster& cluster) {
   }
   if (met_ > FindingList::kMostMet) return "there is more to find than is kept of each";
   return "";
+}
+
+void Separate::keep(std::unique_ptr<HeldBack> spare) {
+  if (spare == nullptr) return;
+  const std::scoped_lock lock(mutex_);
+  spare_.push_back(std::move(spare));
+}
+
+std::unique_ptr<HeldBack> Separate::spare() {
+  const std::scoped_lock lock(mutex_);
+  if (spare_.empty()) return nullptr;
+  std::unique_ptr<HeldBack> out = std::move(spare_.back());
+  spare_.pop_back();
+  return out;
 }
 
 }  // namespace bitwell::hazard

@@ -2,9 +2,11 @@
 // whether what was found of them is what one checker finds that is told of all, one after the other.
 #pragma once
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "model/hazard/checker.h"
 
@@ -15,9 +17,13 @@ class Separate {
   // Of one that has ended, by any host thread: why one checker has to be told of all; empty: it need not, as
   // far as those go that were asked about.
   std::string why_not(const Checker::OfCluster& cluster);
+  // For checkers to come, by any host thread: what is left of one whose cluster has ended.
+  void keep(std::unique_ptr<HeldBack> spare);
+  std::unique_ptr<HeldBack> spare();
 
  private:
   std::mutex mutex_;
+  std::vector<std::unique_ptr<HeldBack>> spare_;
   uint64_t records_ = 0, met_ = 0;
   // The first instruction that reached registers of a wgmma under way, by kind and the wgmma's line: of a
   // launch the others are not told of.

@@ -274,6 +274,17 @@ uint32_t unchanged_lanes(const isa::Op& store, Context& context, uint32_t mask, 
     for (uint32_t i = 0; any != 0 && i < kLanes; ++i) out |= static_cast<uint32_t>(old[i] == stored[i]) << i;
     return out & mask;
   }
+  if (!there.consecutive && all == 4 && use.register_bytes == 4) {
+    const auto* const stored = context.row<uint32_t>(store.sources->front());
+    for (; mask != 0; mask &= mask - 1) {
+      const auto lane = static_cast<size_t>(__builtin_ctz(mask));
+      uint32_t old = 0;
+      std::memcpy(&old, there.bytes[lane], sizeof old);
+      if (old == stored[lane] && (!there.tracked || there.defined[lane] == nullptr ||
+                                  machine::all_written(there.defined[lane], sizeof old)))
+        out |= 1u << lane;
+    }
+  }
   for (; mask != 0; mask &= mask - 1) {
     const auto lane = static_cast<size_t>(__builtin_ctz(mask));
     const size_t from_first = there.consecutive ? lane * all : 0, run = there.consecutive ? 0 : lane;

@@ -8,7 +8,10 @@ const Reading& Readings::of(const SharedProgram& program) {
   const std::scoped_lock lock(mutex_);
   const auto at = readings_.find(program);
   if (at != readings_.end()) return at->second;
-  return readings_.emplace(program, Reading{{*program, places_of(*program)}, hazard::MmaRegisters(*program)})
+  return readings_
+      .emplace(program, Reading{{*program, places_of(*program)},
+                                hazard::MmaRegisters(*program),
+                                hazard::reached_by_lanes(*program)})
       .first->second;
 }
 

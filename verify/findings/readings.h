@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/hazard/flow/by_lanes.h"
 #include "model/hazard/flow/mma_registers.h"
 #include "model/hazard/flow/objects.h"
 #include "model/hazard/flow/ways.h"
@@ -17,10 +18,12 @@ namespace bitwell::findings {
 using SharedModule = std::shared_ptr<const isa::Module>;
 using SharedProgram = std::shared_ptr<const isa::Program>;
 
-// Of a program: where the addresses of its instructions come from, and the registers of its wgmma.
+// Of a program: where the addresses of its instructions come from, the registers of its wgmma, and whether it
+// reaches memory by lanes alone.
 struct Reading {
   hazard::Objects objects;
   hazard::MmaRegisters registers;
+  bool by_lanes = false;
 };
 
 class Readings {

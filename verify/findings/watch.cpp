@@ -28,7 +28,7 @@ void gather(std::vector<Found>& to, const Found& more) {
 class OfOneCluster : public run::Apart::One {
  public:
   OfOneCluster(const hazard::Checker& of_launch, hazard::Separate& all)
-      : all_(all), checker_(of_launch.of_one_cluster()) {}
+      : all_(all), checker_(of_launch.of_one_cluster(all.spare())) {}
   void tell(const machine::Event& event) override { checker_->tell(event); }
   bool passes_over(const std::array<uint32_t, 3>& cta, int warp, int ptx_line, uint64_t times) override {
     return checker_->passes_over(cta, warp, ptx_line, times);
@@ -36,6 +36,7 @@ class OfOneCluster : public run::Apart::One {
   std::string ended() override {
     found = checker_->of_cluster();
     checker_.reset();
+    all_.keep(std::move(found.spare));
     return all_.why_not(found);
   }
 

@@ -39,6 +39,7 @@ class Watch : run::Apart {
   void follow(const Reading& reading) {
     running_.back().checker->follow(reading.objects);
     running_.back().checker->follow(reading.registers);
+    if (reading.by_lanes) running_.back().checker->reached_by_lanes();
   }
   // All of the launches so far, in the order in which they were found: what two acts of the same instructions
   // come to is one finding, in however many launches. They refer to this.

@@ -31,9 +31,8 @@ Known published(const Warp& w, uint32_t lanes) {
   return out;
 }
 
-void publish(Knowledge& to, const Warp& w, uint32_t lanes) {
+void publish(Knowledge& to, const Warp& w, uint32_t lanes, const Knowledge* last) {
   const bool issued = std::any_of(w.streams.begin(), w.streams.end(), [](UnitId unit) { return unit != 0; });
-  const Knowledge* last = nullptr;
   for (uint32_t rest = w.known.alike() && !issued ? lanes & -lanes : lanes; rest != 0; rest &= rest - 1) {
     const auto i = static_cast<uint32_t>(std::countr_zero(rest));
     const Knowledge* const known = w.known[i].get();

@@ -6,8 +6,8 @@ namespace bitwell::hazard {
 
 // What `lanes` of the warp know, their own acts up to now included; all of them know what each did.
 Known published(const Warp& w, uint32_t lanes);
-// That becomes known there too.
-void publish(Knowledge& to, const Warp& w, uint32_t lanes);
+// That becomes known there too, where already all is known that `last` has.
+void publish(Knowledge& to, const Warp& w, uint32_t lanes, const Knowledge* last = nullptr);
 // The same of one, up to an earlier time of its own.
 Known published(const Warp& w, uint32_t lane, const Known& known, uint32_t time, const Numbers& ended);
 // What the lane's operations came to: those that it knows to have ended, and those that it has not waited

@@ -43,15 +43,16 @@ void Threads::synchronised(const Synchronisation& s, Cluster& c) {
       ++w.time;
       return;
     case SyncKind::cta_arrived: {
-      std::shared_ptr<Knowledge>& all = c.bars[bar];
+      auto& [all, last] = c.bars[bar];
       if (all == nullptr) all = std::make_shared<Knowledge>();
-      publish(*all, w, s.lanes);
+      publish(*all, w, s.lanes, last.get());
+      last = w.known[lane];
       if (s.amount == 0) from_one_line(s, w, c.met);
       ++w.time;
       return;
     }
     // Those who wait come out with what all know who arrived, themselves included.
-    case SyncKind::cta_passed: return w.known.set(s.lanes, c.bars[bar]);
+    case SyncKind::cta_passed: return w.known.set(s.lanes, c.bars[bar].all);
     case SyncKind::cluster_arrived: return cluster_arrived(s, c);
     case SyncKind::cluster_passed:
       if (c.begun == 0) c.begun = ledger_.units.add(w);

@@ -18,8 +18,13 @@ struct Cluster {
   std::map<uint64_t, Mbarrier> mbarriers;                             // by shared::cluster address
   size_t unfenced_inits = 0;                                          // at least so many of them
   std::map<std::pair<UnitId, uint32_t>, RemoteWrites> remote_writes;  // by unit and rank
-  // By rank and number: of those who have arrived. Nobody else's, as all pass at once, and it is over then.
-  std::map<std::pair<uint32_t, uint64_t>, std::shared_ptr<Knowledge>> bars;
+  // Of a barrier of a CTA: what those know who have arrived. Nobody else's, as all pass at once, and it is
+  // over then. What the last of them knew is in it: most often all come with the same.
+  struct Bar {
+    std::shared_ptr<Knowledge> all;
+    Known last;
+  };
+  std::map<std::pair<uint32_t, uint64_t>, Bar> bars;   // by rank and number
   std::map<std::pair<uint32_t, uint64_t>, Party> met;  // likewise: the first who has, at one of all threads
   std::array<Known, 2> barrier;                        // barrier.cluster, by parity of its phase
   std::unordered_map<uint64_t, Operation> operations;

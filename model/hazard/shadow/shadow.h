@@ -40,6 +40,7 @@ struct CellRow {
 class ShadowPage {
  public:
   static constexpr uint64_t kPageBytes = 256;
+  static constexpr int kCoarsest = 4;  // 16 bytes
 
   int shift() const { return shift_; }  // a cell has 1 << shift bytes
   Cell cell(uint64_t i) const {
@@ -115,7 +116,6 @@ class ShadowPage {
 
  private:
   using Code = uint16_t;  // 0: kNoAct; or a place + 1, and the lane of an act or the turn of a set
-  static constexpr int kCoarsest = 4;  // 16 bytes
 
   // The cells of a row, and what they have in common: as Acts of it.
   struct Row {
@@ -223,6 +223,10 @@ class Shadow {
       }
       address = stop;
     }
+  }
+  // The cells of that page have at most 1 << shift bytes from now on.
+  void refine(uint64_t number, int shift) {
+    if (ShadowPage& page = page_of(number); page.shift() > shift) page.refine(shift);
   }
   template <class Again>
   void replace_sets(Again again) {

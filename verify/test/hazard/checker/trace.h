@@ -3,6 +3,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -178,9 +179,11 @@ class Trace {
     Triple first{};
     for (size_t i = 0; i < 3; ++i) first[i] = who.cta[i] / cluster_[i] * cluster_[i];
     observer_.tell({first, what});
+    if (also) also({first, what});
   }
 
   Checker checker;
+  std::function<void(const machine::Event&)> also;  // is told of each event too
 
  private:
   static std::string words(const Party& p) {

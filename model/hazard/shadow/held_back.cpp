@@ -1,0 +1,357 @@
+#include "model/hazard/shadow/held_back.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "model/machine/memory/memory.h"
+
+namespace bitwell::hazard {
+
+using machine::AccessKind;
+using machine::kLanes;
+
+bool in_row(const machine::Access& a) {
+  if (a.lanes != ~0u) return false;
+  uint64_t other = 0, expected = a.addresses[0];
+  for (uint32_t i = 0; i < kLanes; ++i, expected += a.bytes) other |= a.addresses[i] ^ expected;
+  return other == 0;
+}
+
+namespace {
+
+bool reaches_global(const machine::Access& a) {
+  for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1)
+    if (machine::is_global(a.addresses[static_cast<size_t>(std::countr_zero(rest))])) return true;
+  return false;
+}
+
+}  // namespace
+
+void HeldBack::begin(bool global) {
+  of_global_ = global;
+  forgot_ = stopped_ = false;
+  shift_ = kUsualShift;
+  shared_.count = global_.count = 0;
+  if (++cluster_ == 0) {
+    slots_.assign(slots_.size(), Slot{});
+    shared_ = global_ = {};
+    cluster_ = 1;
+  }
+  forget_kept();
+  most_kept_ = 0;
+  partial_.fill(false);
+  next_meeting();
+}
+
+void HeldBack::forget_kept() {
+  most_kept_ = std::max(most_kept_, kept_.size() * sizeof(Kept) + lists_.size() * sizeof(uint64_t) +
+                                        moments_.size() * sizeof(Moment));
+  kept_.clear();
+  lists_.clear();
+  moments_.clear();
+  moment_of_.fill(0);
+}
+
+void HeldBack::next_meeting() {
+  finest_ = kUsualShift;
+  clashed_ = false;
+  did_.fill({});
+  if (meeting_++ < kMostMeetings) return;
+  for (Memory* const memory : {&shared_, &global_}) {
+    std::fill(memory->who.begin(), memory->who.end(), 0);
+    std::fill(memory->lines.begin(), memory->lines.end(), 0);
+  }
+  meeting_ = 1;
+}
+
+HeldBack::Slot& HeldBack::slot_of(uint64_t number) {
+  for (size_t at = number * 0x9E3779B97F4A7C15 >> 32;; ++at)
+    if (Slot& slot = slots_[at & (slots_.size() - 1)]; slot.cluster != cluster_ || slot.number == number)
+      return slot;
+}
+
+void HeldBack::grow(Memory& memory, size_t pages) const {
+  memory.pages.resize(2 * pages);
+  memory.lines.resize(2 * pages * (kPageBytes / kLineBytes));
+  memory.who.resize(2 * pages << (kPageShift - shift_));
+}
+
+HeldBack::Place HeldBack::place_of(uint64_t address) {
+  if (const uint64_t offset = address - machine::kSharedWindow; offset < machine::kWindowSize) {
+    const auto page = static_cast<uint32_t>(offset / kPageBytes);
+    if (page >= shared_.pages.size()) [[unlikely]]
+      grow(shared_, page + 1);
+    if (Page& p = shared_.pages[page]; p.cluster != cluster_) [[unlikely]] {
+      p = {address / kPageBytes, cluster_};
+      ++shared_.count;
+    }
+    return {&shared_, page};
+  }
+  const uint64_t number = address / kPageBytes;
+  if (last_page_ >= global_.count || global_.pages[last_page_].number != number)
+    last_page_ = global_page(number);
+  return {&global_, last_page_};
+}
+
+uint32_t HeldBack::global_page(uint64_t number) {
+  if (const Slot& slot = slot_of(number); slot.cluster == cluster_) return slot.page;
+  const auto page = static_cast<uint32_t>(global_.count++);
+  if (page >= global_.pages.size()) grow(global_, page + 1);
+  global_.pages[page] = {number, cluster_};
+  if (2 * global_.count > slots_.size()) {
+    slots_.assign(2 * slots_.size(), Slot{});
+    for (uint32_t i = 0; i < page; ++i)
+      slot_of(global_.pages[i].number) = {global_.pages[i].number, i, cluster_};
+  }
+  slot_of(number) = {number, page, cluster_};
+  return page;
+}
+
+const HeldBack::Page* HeldBack::find(uint64_t address) {
+  if (const uint64_t offset = address - machine::kSharedWindow; offset < machine::kWindowSize) {
+    const uint64_t page = offset / kPageBytes;
+    return page < shared_.pages.size() && shared_.pages[page].cluster == cluster_ ? &shared_.pages[page]
+                                                                                  : nullptr;
+  }
+  const Slot& slot = slot_of(address / kPageBytes);
+  return slot.cluster == cluster_ ? &global_.pages[slot.page] : nullptr;
+}
+
+bool HeldBack::written(const machine::Access& a) {
+  bool out = false;
+  for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1) {
+    const Page* const page = find(a.addresses[static_cast<size_t>(std::countr_zero(rest))]);
+    out = out || (page != nullptr && page->written);
+  }
+  return out;
+}
+
+void HeldBack::make_pieces(Memory& memory, size_t line) const {
+  Line& l = memory.lines[line];
+  if (l >> 2 * kBits != meeting_) {
+    l = meeting_ << 2 * kBits | kPieces;
+    return;
+  }
+  l |= kPieces;
+  const uint32_t pieces = kLineBytes >> shift_, first = l >> kThreadAt & kSeveral;
+  const int of_one = static_cast<int>(l >> kBytesAt & 7) - shift_;
+  Who* const who = memory.who.data() + line * pieces;
+  for (uint32_t i = 0; i < pieces; ++i) {
+    const uint32_t thread = first + (i >> of_one);
+    who[i] =
+        meeting_ << 2 * kBits | ((l & kWritten) != 0 ? thread << kBits : 0) | ((l & kRead) != 0 ? thread : 0);
+  }
+}
+
+template <bool kWrites>
+bool HeldBack::clash(Who& w, uint32_t thread) const {
+  const Who before = now(w), writer = before >> kBits, reader = before & kSeveral;
+  const auto other = [&](uint32_t who) { return who != 0 && (who != thread || thread == kSeveral); };
+  if (kWrites) {
+    w = meeting_ << 2 * kBits | thread << kBits | reader;
+    return other(writer) || other(reader);
+  }
+  w = meeting_ << 2 * kBits | writer << kBits | (reader == 0 || reader == thread ? thread : kSeveral);
+  return other(writer);
+}
+
+template <class Visit>
+void HeldBack::each(const machine::Access& a, Visit visit) {
+  Place place{nullptr, 0};
+  uint64_t page = UINT64_MAX, line = UINT64_MAX;  // that place is of, and that was looked at last
+  for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+    uint64_t address = a.addresses[lane];
+    if (!watched(address)) continue;
+    for (const uint64_t end = address + a.bytes; address < end;) {
+      if (address / kPageBytes != page) {
+        page = address / kPageBytes;
+        place = place_of(address);
+        place.memory->pages[place.page].written |= a.kind != AccessKind::read;
+      }
+      const uint64_t first = address % kLineBytes, last = std::min(kLineBytes, first + (end - address));
+      if (address / kLineBytes != line) {
+        line = address / kLineBytes;
+        by_pieces(*place.memory, place.page * (kPageBytes / kLineBytes) + line % (kPageBytes / kLineBytes));
+      }
+      int8_t& shift = place.memory->pages[place.page].shift;
+      shift = std::min(shift, static_cast<int8_t>(std::countr_zero(first | last)));
+      Who* const who = place.memory->who.data() + (size_t{place.page} << (kPageShift - shift_));
+      const uint64_t from = address % kPageBytes >> shift_;
+      for (uint64_t i = 0; i <= ((last - 1) >> shift_) - (first >> shift_); ++i) visit(who[from + i], lane);
+      address += last - first;
+    }
+  }
+}
+
+template <bool kWrites>
+bool HeldBack::clash_of_lanes(const machine::Access& a) {
+  bool out = false;
+  each(a, [&](Who& who, uint32_t lane) {
+    out |= clash<kWrites>(who, a.met != 0 ? kSeveral : thread_of(a.warp, lane));
+  });
+  return out;
+}
+
+template <bool kWrites>
+bool HeldBack::clash_of_pieces(const machine::Access& a) {
+  const auto shift = static_cast<int8_t>(shift_);
+  bool out = false;
+  for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+    const uint64_t address = a.addresses[lane];
+    if (!watched(address)) continue;
+    const auto [memory, number] = place_of(address);
+    Page& page = memory->pages[number];
+    page.shift = std::min(page.shift, shift);
+    page.written |= kWrites;
+    const size_t at = (size_t{number} << kPageShift) + address % kPageBytes;
+    by_pieces(*memory, at / kLineBytes);
+    out |= clash<kWrites>(memory->who[at >> shift_], a.met != 0 ? kSeveral : thread_of(a.warp, lane));
+    out |= (address & ((1u << shift_) - 1)) != 0;
+  }
+  return out;
+}
+
+template <bool kWrites>
+bool HeldBack::clash_of_lines(const machine::Access& a) {
+  const int bytes = std::countr_zero(a.bytes);
+  const auto each = static_cast<uint32_t>(kLineBytes >> bytes);  // lanes of a line
+  bool out = false;
+  for (uint32_t lane = 0; lane < kLanes; lane += each) {
+    const uint64_t address = a.addresses[lane];
+    const auto [memory, number] = place_of(address);
+    Page& page = memory->pages[number];
+    page.shift = std::min(page.shift, static_cast<int8_t>(bytes));
+    page.written |= kWrites;
+    const size_t at = number * (kPageBytes / kLineBytes) + address / kLineBytes % (kPageBytes / kLineBytes);
+    Line& line = memory->lines[at];
+    const Line row = thread_of(a.warp, lane) << kThreadAt | static_cast<Line>(bytes) << kBytesAt;
+    const Line does = kWrites ? kWritten : kRead;
+    if (line >> 2 * kBits != meeting_) {
+      line = meeting_ << 2 * kBits | row | does;
+    } else if ((line & (kRow | kPieces)) == row) {
+      line |= does;
+    } else {
+      by_pieces(*memory, at);
+      const auto pieces = static_cast<uint32_t>(kLineBytes >> shift_);
+      Who* const who = memory->who.data() + at * pieces;
+      for (uint32_t i = 0; i < pieces; ++i)
+        out |= clash<kWrites>(who[i], thread_of(a.warp, lane + (i >> (bytes - shift_))));
+    }
+  }
+  return out;
+}
+
+bool HeldBack::anybody(const machine::Access& a) {
+  bool out = false;
+  each(a, [&](Who& who, uint32_t) {
+    out |= now(who) != 0;
+    who = meeting_ << 2 * kBits | kBoth;
+  });
+  return out;
+}
+
+HeldBack::Reached HeldBack::reach(const machine::Access& a, const Cluster& c) {
+  cta_ = a.cta;
+  const Warp* const warp = warp_of(c, a.warp);
+  did_[static_cast<size_t>(a.warp)].lanes |= a.lanes | a.met;
+  did_[static_cast<size_t>(a.warp)].time = warp == nullptr ? 1 : warp->time;
+  if (stopped_) return Reached::fresh;
+  if (a.kind == AccessKind::update || a.order.semantics != machine::Semantics::weak ||
+      a.order.proxy != machine::Proxy::generic || !std::has_single_bit(a.bytes) ||
+      (!of_global_ && reaches_global(a)))
+    return anybody(a) ? Reached::shared : Reached::fresh;
+  finest_ = std::min(finest_, std::countr_zero(a.bytes));
+  const bool writes = a.kind == AccessKind::write, row = a.met == 0 && in_row(a);
+  const bool lines = row && a.addresses[0] % kLineBytes == 0 && watched(a.addresses[0]) &&
+                     a.bytes <= kMostOfRow && a.bytes >> shift_ != 0;
+  const bool clashes = lines ? writes ? clash_of_lines<true>(a) : clash_of_lines<false>(a)
+                       : a.bytes == 1u << shift_
+                           ? writes ? clash_of_pieces<true>(a) : clash_of_pieces<false>(a)
+                       : writes ? clash_of_lanes<true>(a)
+                                : clash_of_lanes<false>(a);
+  if (!clashes) {
+    keep(a, warp, row);
+    return Reached::kept;
+  }
+  clashed_ = true;
+  anybody(a);
+  return Reached::shared;
+}
+
+void HeldBack::keep(const machine::Access& a, const Warp* warp, bool row) {
+  uint32_t& moment = moment_of_[static_cast<size_t>(a.warp)];
+  if (moment == 0) {
+    moments_.push_back(
+        {a.warp, warp == nullptr ? 1 : warp->time, warp == nullptr ? OfLanes<Known>{} : warp->known});
+    moment = static_cast<uint32_t>(moments_.size());
+  }
+  Kept k{a.addresses[0], a.bytes, a.lanes, a.met, moment - 1, a.ptx_line, static_cast<uint32_t>(a.bytes),
+         a.kind,         false};
+  if (!row) {
+    const auto lane = [](uint32_t lanes) { return static_cast<uint32_t>(std::countr_zero(lanes)); };
+    const uint32_t first = lane(a.lanes),
+                   last = kLanes - 1 - static_cast<uint32_t>(std::countl_zero(a.lanes));
+    k.apart = first == last
+                  ? 0
+                  : static_cast<uint64_t>(static_cast<int64_t>(a.addresses[last] - a.addresses[first]) /
+                                          (last - first));
+    k.address = a.addresses[first] - k.apart * first;
+    uint64_t other = 0;
+    for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1)
+      other |= a.addresses[lane(rest)] ^ (k.address + k.apart * lane(rest));
+    if (other != 0) {
+      k.listed = true;
+      k.address = lists_.size();
+      for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1) lists_.push_back(a.addresses[lane(rest)]);
+    }
+  }
+  kept_.push_back(k);
+}
+
+machine::Access HeldBack::access_of(const Kept& k, const Moment& m,
+                                    std::array<uint64_t, kLanes>& addresses) const {
+  uint64_t next = k.address;
+  for (uint32_t i = 0; i < kLanes; ++i)
+    addresses[i] = (k.lanes >> i & 1) == 0 ? 0 : k.listed ? lists_[next++] : k.address + k.apart * i;
+  machine::Access out{k.kind, {}, cta_, m.warp, k.lanes, 0, 0, k.ptx_line, addresses, k.bytes};
+  out.met = k.met;
+  return out;
+}
+
+void HeldBack::met(uint64_t barrier, const Cluster& c) {
+  if (std::exchange(partial_[barrier], false)) return;
+  const auto bar = c.bars.find({0, barrier});
+  if (bar == c.bars.end()) return;
+  for (size_t i = 0; i < did_.size(); ++i) {
+    const Did& did = did_[i];
+    if (did.lanes == 0) continue;
+    const Warp* const warp = warp_of(c, static_cast<int>(i));
+    if (warp == nullptr) return;
+    if (bar->second.all->happened.least(warp->unit) >= did.time) continue;
+    for (uint32_t rest = did.lanes; rest != 0; rest &= rest - 1)
+      if (!bar->second.all->happened.knows(
+              {warp->unit, static_cast<uint32_t>(std::countr_zero(rest)), did.time}))
+        return;
+  }
+  forgot_ = forgot_ || !kept_.empty();
+  forget_kept();
+  // Bytes of one piece that several threads have for themselves.
+  if (clashed_ && finest_ < shift_) {
+    shift_ = finest_;
+    for (Memory* const memory : {&shared_, &global_})
+      memory->who.assign(memory->pages.size() << (kPageShift - shift_), 0);
+  }
+  next_meeting();
+}
+
+size_t HeldBack::bytes() const {
+  const size_t kept =
+      kept_.size() * sizeof(Kept) + lists_.size() * sizeof(uint64_t) + moments_.size() * sizeof(Moment);
+  const size_t page = sizeof(Page) + 2 * sizeof(Slot) + sizeof(Line) * (kPageBytes / kLineBytes) +
+                      sizeof(Who) * (kPageBytes >> shift_);
+  return (shared_.count + global_.count) * page + std::max(kept, most_kept_);
+}
+
+}  // namespace bitwell::hazard

@@ -1,0 +1,207 @@
+// Accesses that no shadow is told of, as nothing can come of them: those of a cluster of one CTA, by its
+// lanes alone, to bytes that since all threads met last only one thread has reached, or that were only read.
+// When all threads meet again they are forgotten: each is before whatever comes. Until then they are kept,
+// and are told to the shadow when somebody else comes to the same bytes.
+#pragma once
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "model/hazard/shadow/clusters.h"
+#include "model/machine/event.h"
+#include "model/machine/limits.h"
+#include "model/machine/memory/memory.h"
+
+namespace bitwell::hazard {
+
+// Whether all lanes reach bytes side by side, the first lane's first.
+bool in_row(const machine::Access& a);
+
+class HeldBack {
+ public:
+  // From now on it is of another cluster. `global`: of global memory too, else of shared memory alone.
+  void begin(bool global);
+
+  enum class Reached : uint8_t {
+    kept,    // it need not be told
+    fresh,   // it is to be told; no access that is kept is of the same bytes
+    shared,  // likewise; but what is kept has to be told before it
+  };
+  // Lanes of the cluster's CTA reach memory.
+  Reached reach(const machine::Access& a, const Cluster& c);
+  // From now on of shared memory alone.
+  void leave_global() { of_global_ = false; }
+  // Whether one of the pages that the lanes reach was written.
+  bool written(const machine::Access& a);
+  // Calls visit(number, shift) for each page that the lanes reach: its cells had at most 1 << shift bytes,
+  // had the shadow been told of all.
+  template <class Visit>
+  void each_page(const machine::Access& a, Visit visit) {
+    uint64_t last = UINT64_MAX;
+    for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1) {
+      const uint64_t address = a.addresses[static_cast<size_t>(std::countr_zero(rest))];
+      for (uint64_t page = address / kPageBytes; page <= (address + a.bytes - 1) / kPageBytes; ++page) {
+        if (page == last) continue;
+        last = page;
+        if (const Page* const there = find(page * kPageBytes); there != nullptr) visit(page, there->shift);
+      }
+    }
+  }
+  // Whether so much is kept that it should be told now, and no more of this cluster kept.
+  bool full() const { return kept_.size() >= kMost || lists_.size() >= kMostLists; }
+  void stop() { stopped_ = true; }
+  // What a warp knows, or its time, is about to be another one.
+  void changes(int warp) { moment_of_[static_cast<size_t>(warp)] = 0; }
+  // A warp comes to a barrier of its CTA that waits for so many threads; 0: for all.
+  void arrived(uint64_t barrier, uint32_t amount) { partial_[barrier] = partial_[barrier] || amount != 0; }
+  // All have come there: where these are all threads, what is kept is forgotten.
+  void met(uint64_t barrier, const Cluster& c);
+  // Whether anything of the cluster was forgotten.
+  bool forgot() const { return forgot_; }
+
+  // Calls tell(access, time, known) for each that is kept: who it was, when, and what its warp knew. None is
+  // kept any more then.
+  template <class Tell>
+  void tell_all(Tell tell) {
+    std::array<uint64_t, machine::kLanes> addresses{};
+    for (const Kept& k : kept_) {
+      const Moment& m = moments_[k.moment];
+      tell(access_of(k, m, addresses), m.time, m.known);
+    }
+    forget_kept();
+  }
+  // Of the cluster, at most.
+  size_t bytes() const;
+  size_t touched() const { return (shared_.count + global_.count) * kPageBytes; }
+
+ private:
+  static constexpr uint64_t kPageBytes = ShadowPage::kPageBytes;
+  static constexpr int kPageShift = std::countr_zero(kPageBytes);
+  static constexpr size_t kMost = size_t{1} << 12, kMostLists = size_t{1} << 14;
+
+  // When a warp did something, and what its lanes knew then.
+  struct Moment {
+    int warp = 0;
+    uint32_t time = 1;
+    OfLanes<Known> known;
+  };
+  struct Kept {
+    uint64_t address;  // of lane 0, or where in lists_ those of its lanes are
+    uint64_t apart;    // from lane to lane, if not listed
+    uint32_t lanes, met;
+    uint32_t moment;
+    int ptx_line;
+    uint32_t bytes;
+    machine::AccessKind kind;
+    bool listed;
+  };
+  // Who has reached a piece of memory since all threads met last: numbers of threads from 1 on, or kSeveral.
+  using Who = uint32_t;  // the meeting, a writer, a reader
+  static constexpr uint32_t kBits = 11, kSeveral = (1u << kBits) - 1, kBoth = (1u << 2 * kBits) - 1;
+  static constexpr uint32_t kMostMeetings = (1u << (32 - 2 * kBits)) - 1;
+  static constexpr int kUsualShift = 2;
+  // The same of kLineBytes, while threads side by side have reached it, each as many bytes of it: the
+  // meeting, the first thread, the bytes of each, and whether they have read, and have written. Else its
+  // pieces have it.
+  using Line = uint32_t;
+  static constexpr uint64_t kLineBytes = 128;
+  static constexpr Line kPieces = 1, kRead = 2, kWritten = 4;
+  static constexpr uint64_t kMostOfRow = 64;  // bytes of a thread
+  static constexpr int kBytesAt = 3, kThreadAt = 6;
+  static constexpr Line kRow = (1u << (kThreadAt + kBits)) - (1u << kBytesAt);
+  // Of kPageBytes.
+  struct Page {
+    uint64_t number = 0;
+    uint32_t cluster = 0;  // that it is of
+    int8_t shift = ShadowPage::kCoarsest;
+    bool written = false;
+  };
+  struct Memory {
+    std::vector<Page> pages;
+    std::vector<Line> lines;  // by page
+    std::vector<Who> who;     // by page
+    size_t count = 0;         // pages of this cluster
+  };
+  // Where a page of global memory is.
+  struct Slot {
+    uint64_t number = 0;
+    uint32_t page = 0;
+    uint32_t cluster = 0;  // 0: none
+  };
+  struct Place {
+    Memory* memory;
+    uint32_t page;
+  };
+
+  static uint32_t thread_of(int warp, uint32_t lane) {
+    return static_cast<uint32_t>(warp) * machine::kLanes + lane + 1;
+  }
+  Who now(Who w) const { return w >> 2 * kBits == meeting_ ? w & kBoth : 0; }
+  // Whether somebody else was there, one of both writing.
+  template <bool kWrites>
+  bool clash(Who& w, uint32_t thread) const;
+  template <bool kWrites>
+  bool clash_of_lanes(const machine::Access& a);
+  // Of lanes that reach one piece each.
+  template <bool kWrites>
+  bool clash_of_pieces(const machine::Access& a);
+  // Of all lanes side by side, from the begin of a line on.
+  template <bool kWrites>
+  bool clash_of_lines(const machine::Access& a);
+  // Marked as reached by several; whether anybody was there.
+  bool anybody(const machine::Access& a);
+  // Calls visit(who, lane) for the pieces that the lanes reach.
+  template <class Visit>
+  void each(const machine::Access& a, Visit visit);
+  bool watched(uint64_t address) const {
+    return address - machine::kSharedWindow < machine::kWindowSize ||
+           (of_global_ && machine::is_global(address));
+  }
+  Place place_of(uint64_t address);
+  uint32_t global_page(uint64_t number);
+  // The page, if it is of this cluster already.
+  const Page* find(uint64_t address);
+  // Where the page of global memory is, or may be put.
+  Slot& slot_of(uint64_t number);
+  void grow(Memory& memory, size_t pages) const;
+  // From now on the line's pieces have who has reached it.
+  void by_pieces(Memory& memory, size_t line) const {
+    if (const Line l = memory.lines[line]; l >> 2 * kBits != meeting_ || (l & kPieces) == 0) [[unlikely]]
+      make_pieces(memory, line);
+  }
+  void make_pieces(Memory& memory, size_t line) const;
+  static const Warp* warp_of(const Cluster& c, int number) {
+    if (c.last_key.second == number && c.last_warp != nullptr) return c.last_warp;
+    const auto at = c.warps.find({0, number});
+    return at == c.warps.end() ? nullptr : at->second.get();
+  }
+  void keep(const machine::Access& a, const Warp* warp, bool row);
+  void forget_kept();
+  void next_meeting();
+  machine::Access access_of(const Kept& k, const Moment& m,
+                            std::array<uint64_t, machine::kLanes>& addresses) const;
+
+  bool of_global_ = false, forgot_ = false, stopped_ = false;
+  std::array<uint32_t, 3> cta_{};
+  int shift_ = kUsualShift, finest_ = kUsualShift;  // a piece has 1 << shift_ bytes; accesses had as few
+  bool clashed_ = false;                            // since all met last
+  uint32_t meeting_ = 0, cluster_ = 0;
+  Memory shared_, global_;
+  std::vector<Slot> slots_ = std::vector<Slot>(64);  // of pages by their hash, at most half of them used
+  uint32_t last_page_ = 0;                           // of global memory
+  std::vector<Kept> kept_;
+  std::vector<uint64_t> lists_;
+  std::vector<Moment> moments_;
+  static constexpr size_t kMostWarps = machine::kMaxThreads / machine::kLanes;
+  std::array<uint32_t, kMostWarps> moment_of_{};  // by warp: the number of the last that stands, from 1 on
+  // By warp: which lanes reached memory since all met last, and when one did last.
+  struct Did {
+    uint32_t lanes = 0, time = 0;
+  };
+  std::array<Did, kMostWarps> did_{};
+  std::array<bool, 16> partial_{};  // by barrier: not all threads are waited for
+  size_t most_kept_ = 0;            // bytes
+};
+
+}  // namespace bitwell::hazard
