@@ -27,6 +27,8 @@ struct JudgeOptions {
   bool json = false;
 };
 
+constexpr uint64_t kSeed = 1;  // of the run at random
+
 // A part of the judgement that a fault ended.
 Judged faulty(const machine::Fault& fault, const Until& until, const std::string& entry,
               const std::string& name) {
@@ -76,6 +78,21 @@ void judge(const JudgeOptions& options, int& status) {
       name = "run";
       how.races = true;
       out = ran(how, "runs to its end");
+    } else if (*part == Part::at_random) {
+      name = "run at random";
+      how.races = true;
+      how.policy = "random";
+      how.run.schedule.policy = run::Policy::random;
+      how.run.schedule.seed = kSeed;
+      how.sarif.clear();
+      out = ran(how, "runs to its end");
+      if (!out.held && !options.run.sarif.empty()) {  // of the two runs, the one that says more
+        how.sarif = options.run.sarif;
+        out = ran(how, "runs to its end");
+      }
+      const std::string under = fmt::format("under --schedule random --seed {}:", kSeed);
+      for (TestCase& t : out.tests) t.name = under + " " + t.name;
+      out.text = out.held ? "" : under + "\n" + out.text;
     } else if (judgement.left_out()) {
       name = "schedules";
       out.text = "schedules are not compared: no buffer of the launch has an \"output\"\n";
@@ -105,8 +122,9 @@ void judge(const JudgeOptions& options, int& status) {
 }  // namespace
 
 void add_judge(CLI::App& app, int& status) {
-  CLI::App* command = app.add_subcommand(
-      "judge", "Everything about one launch: check, run, races, expected outputs and other schedules");
+  CLI::App* command = app.add_subcommand("judge",
+                                         "Everything about one launch: check, run, races (in order and at "
+                                         "random), expected outputs and other schedules");
   auto options = std::make_shared<JudgeOptions>();
   RunOptions& run = options->run;
   command->add_option("LAUNCH.json", run.path, "The launch, as bitwell run takes it")->required();

@@ -43,10 +43,12 @@ Tally tally_of(const Findings& found, std::string_view error_on) {
 }
 
 std::optional<Judgement::Part> Judgement::next() const {
-  const auto& [check, run, schedules] = came_;
+  const auto& [check, run, at_random, schedules] = came_;
   if (!check) return Part::check;
   if (!run) return check->held ? std::optional(Part::run) : std::nullopt;
   if (schedules || run->tally.end != Tally::End::end) return std::nullopt;
+  if (at_random ? at_random->tally.end != Tally::End::end : run->held)
+    return at_random ? std::nullopt : std::optional(Part::at_random);
   return Part::schedules;
 }
 
@@ -59,10 +61,11 @@ bool Judgement::held() const {
 }
 
 std::string Judgement::words() const {
-  const auto& [check, run, schedules] = came_;
+  const auto& [check, run, at_random, schedules] = came_;
   const std::string head = held() ? "held: " : "FAILED: ";
   if (!run) return head + "the PTX cannot be run, see above";
   std::string out = run->tally.words();
+  if (at_random && !at_random->held) add(out, at_random->tally.words() + " under --schedule random");
   if (schedules && !outputs_)
     add(out, "schedules not compared");
   else if (schedules && schedules->tally.end != Tally::End::end)

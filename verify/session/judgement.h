@@ -31,17 +31,19 @@ Tally::End end_of(const machine::Fault& fault);
 // Of findings; `error_on`: what of them fails.
 Tally tally_of(const Findings& found, std::string_view error_on);
 
-// What `bitwell judge` asks: whether all is supported, one run with the race check, and whether other
-// schedules come to the same.
+// What `bitwell judge` asks: whether all is supported, one run with the race check, one more with turns given
+// at random, as CTAs that share out their work do other parts of it then, and whether other schedules come to
+// the same.
 class Judgement {
  public:
-  enum class Part : uint8_t { check, run, schedules };
+  enum class Part : uint8_t { check, run, at_random, schedules };
 
   // `outputs`: whether the launch has any that schedules can be compared by.
   Judgement(bool outputs, size_t schedules) : outputs_(outputs), schedules_(schedules) {}
 
   // What is to be asked now; nothing: all is known. What is not supported is not run; a launch that ended in
-  // a fault is not run again, as the first of the schedules is the one that it had.
+  // a fault is not run again, as the first of the schedules is the one that it had. What has failed is not
+  // looked at once more.
   std::optional<Part> next() const;
   // Whether the next part is left out, as there is nothing to compare.
   bool left_out() const { return next() == Part::schedules && !outputs_; }
@@ -58,7 +60,7 @@ class Judgement {
   };
   bool outputs_;
   size_t schedules_;
-  std::array<std::optional<Came>, 3> came_{};  // by part
+  std::array<std::optional<Came>, 4> came_{};  // by part
 };
 
 }  // namespace bitwell::session

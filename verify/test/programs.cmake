@@ -69,7 +69,7 @@ bitwell_test(tensor_memory_test LABEL quick LINK bitwell_test_kernel bitwell_pro
           isa/tensor/tensor_order_test.cpp isa/tensor/tensor_copy_test.cpp isa/tensor/tensor_end_test.cpp isa/tensor/tensor_collector_test.cpp
           isa/tensor/tensor_follow_test.cpp isa/tensor/tensor_allocation_test.cpp isa/mma/narrow_mma_test.cpp)
 bitwell_test(blackwell_test LABEL quick LINK bitwell_test_kernel
-  DEFINE BITWELL_B200_CONVERSIONS="${CMAKE_CURRENT_SOURCE_DIR}/isa/scalar/b200_conversions.txt"
+  DEFINE BITWELL_B200_CONVERSIONS="${CMAKE_CURRENT_SOURCE_DIR}/isa/scalar/b200_conversions.txt" BITWELL_WMMA_TF32="${CMAKE_CURRENT_SOURCE_DIR}/isa/mma/wmma_tf32.txt"
   SOURCES isa/control/cluster_launch_test.cpp isa/scalar/blackwell_values_test.cpp isa/tensor/tensor_rows_test.cpp
           isa/scalar/narrow_conversion_test.cpp isa/mma/narrow_matrix_test.cpp isa/copy/pair_multicast_test.cpp isa/copy/im2col_rank_test.cpp
           isa/control/warp_values_test.cpp isa/mma/wmma_test.cpp isa/mma/wmma_rows_test.cpp isa/copy/im2col_test.cpp)

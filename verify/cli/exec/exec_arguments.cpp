@@ -81,8 +81,10 @@ void add_exec_arguments(CLI::App& command, ExecOptions& to) {
   driver::Asked& asked = to.asked;
   add_arch(command, to);
   command
-      .add_option("--tool", to.tool,
-                  "memcheck, initcheck, synccheck: what is always looked at; racecheck: with --races")
+      .add_option(
+          "--tool", to.tool,
+          "memcheck, synccheck: what is always looked at; initcheck: and copies to the host of bytes that "
+          "nobody has written; racecheck: with --races")
       ->check(CLI::IsMember({"memcheck", "initcheck", "synccheck", "racecheck"}));
   command
       .add_option("--error-exitcode", to.error_exitcode,
@@ -268,6 +270,7 @@ void settle(ExecOptions& options) {
   for (const auto& patterns : {asked.kernels, asked.kernels_not})
     for (const std::string& p : patterns) driver::names_kernel(p, "");
   asked.only_program = options.processes == "application-only";
+  asked.host_reads = options.tool == "initcheck";
   asked.verbose = options.verbose;
   asked.sanitizer_words = options.format == "compute-sanitizer";
   for (std::string* path : {&asked.log, &asked.record, &asked.baseline, &asked.ptx})

@@ -27,6 +27,7 @@ void each(A& a, F f) {
   f("launch_skip", a.launch_skip);
   f("launch_count", a.launch_count);
   f("only_program", a.only_program);
+  f("host_reads", a.host_reads);
   f("sanitizer_words", a.sanitizer_words);
   f("dump_launches", a.dump_launches);
   f("verbose", a.verbose);

@@ -28,7 +28,8 @@ struct Asked {
   std::vector<std::string> kernels, kernels_not;
   uint64_t launch_skip = 0, launch_count = 0;  // of those; 0: all
   bool only_program = false;                   // processes that the program starts are not judged
-  bool sanitizer_words = false;                // as compute-sanitizer says it
+  bool host_reads = false;       // copies to the host of bytes that nobody has written are mistakes
+  bool sanitizer_words = false;  // as compute-sanitizer says it
   bool dump_launches = false;
   bool verbose = false;        // C++ names whole
   uint64_t print_limit = 100;  // errors that are told; 0: all

@@ -198,6 +198,19 @@ void DeviceMemory::copy(uint64_t to, uint64_t from, uint64_t bytes) {
   }
 }
 
+std::string DeviceMemory::unwritten(uint64_t to, uint64_t from, uint64_t bytes) {
+  const Block* const block = find(from);
+  if (bytes == 0 || block == nullptr || find(to) != nullptr) return "";
+  const machine::Region* const source = context_.memory().find(from, bytes);
+  if (source == nullptr || source->is_defined(from - source->base(), bytes)) return "";
+  uint64_t count = 0, first = 0;
+  for (uint64_t i = bytes; i-- > 0;)
+    if (!source->is_defined(from - source->base() + i, 1)) ++count, first = i;
+  return std::to_string(count) + " of the " + std::to_string(bytes) + " bytes that it reads of '" +
+         block->name + "' were never written, or hold what comes of such, the first at byte " +
+         std::to_string(from - block->address + first);
+}
+
 void DeviceMemory::fill(uint64_t to, uint32_t value, unsigned size, uint64_t count) {
   const uint64_t bytes = times(count, size);
   if (bytes == 0) return;

@@ -50,6 +50,9 @@ class DeviceMemory {
   // Between any two places, each of the host's or the device's. What was never written stays so. A Mistake
   // where a place leads out of its allocation.
   void copy(uint64_t to, uint64_t from, uint64_t bytes);
+  // Of a copy that has been made: what it brought the host of the device that nobody has written, or that
+  // holds what comes of such; empty where there is none.
+  std::string unwritten(uint64_t to, uint64_t from, uint64_t bytes);
   // So often a value of 1, 2 or 4 bytes.
   void fill(uint64_t to, uint32_t value, unsigned size, uint64_t count);
 

@@ -80,6 +80,8 @@ std::string sanitizer_finding(const session::Finding& finding, const std::string
 }
 
 std::string sanitizer_mistake(const std::string& call, const Mistake& mistake) {
+  if (mistake.code == CUDA_SUCCESS)
+    return prefixed(fmt::format("Uninitialized read by {}.\n    {}\n", call, mistake.what()));
   const ErrorRow* const row = error_row(mistake.code);
   const char* const name = row == nullptr ? nullptr : call.starts_with("cuda") ? row->runtime : row->driver;
   return prefixed(fmt::format("Program hit {} (error {}) due to \"{}\" on CUDA API call to {}.\n    {}\n",

@@ -41,18 +41,27 @@ void give_parameters(State& s, Wanted& w, void** parameters, void** extra) {
                                  : s.launches.arguments(*w.kernel, parameters);
 }
 
+// Rows of one copy, of which a host's reader is told once. The copy is made all the same.
+static void copy_now(State& s, uint64_t to, uint64_t from, const Rows& rows) {
+  std::string unwritten;
+  for (uint64_t r = 0; r < rows.height; ++r) {
+    const uint64_t its_to = to + r * rows.to_pitch, its_from = from + r * rows.from_pitch;
+    s.memory.copy(its_to, its_from, rows.width);
+    if (s.asked.host_reads && unwritten.empty()) unwritten = s.memory.unwritten(its_to, its_from, rows.width);
+  }
+  if (!unwritten.empty()) s.launches.mistake("a copy to the host", Mistake(CUDA_SUCCESS, unwritten));
+}
+
 void copy(State& s, uint64_t to, uint64_t from, uint64_t bytes, const void* stream) {
-  s.streams.enqueue(s, stream, CU_GRAPH_NODE_TYPE_MEMCPY,
-                    [=](State& at) { at.memory.copy(to, from, bytes); });
+  s.streams.enqueue(s, stream, CU_GRAPH_NODE_TYPE_MEMCPY, [=](State& at) {
+    copy_now(at, to, from, {bytes, 1, 0, 0});
+  });
 }
 
 void copy_rows(State& s, uint64_t to, uint64_t from, const Rows& rows, const void* stream) {
   if (extent(rows.width, rows.height, rows.to_pitch) == 0) return;
   extent(rows.width, rows.height, rows.from_pitch);
-  s.streams.enqueue(s, stream, CU_GRAPH_NODE_TYPE_MEMCPY, [=](State& at) {
-    for (uint64_t r = 0; r < rows.height; ++r)
-      at.memory.copy(to + r * rows.to_pitch, from + r * rows.from_pitch, rows.width);
-  });
+  s.streams.enqueue(s, stream, CU_GRAPH_NODE_TYPE_MEMCPY, [=](State& at) { copy_now(at, to, from, rows); });
 }
 
 void fill(State& s, uint64_t to, uint32_t value, unsigned size, uint64_t count, const void* stream) {

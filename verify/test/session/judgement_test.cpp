@@ -9,11 +9,13 @@ namespace {
 using Part = Judgement::Part;
 using End = Tally::End;
 
-TEST(Judgement, AsksThreeThingsInTurn) {
+TEST(Judgement, AsksFourThingsInTurn) {
   Judgement j(true, 8);
   EXPECT_EQ(j.next(), Part::check);
   j.take(true);
   EXPECT_EQ(j.next(), Part::run);
+  j.take(true, {.races = 0, .wrong = 0});
+  EXPECT_EQ(j.next(), Part::at_random);
   j.take(true, {.races = 0, .wrong = 0});
   EXPECT_EQ(j.next(), Part::schedules);
   EXPECT_FALSE(j.left_out());
@@ -42,6 +44,25 @@ TEST(Judgement, DoesNotRunAgainWhatEndedInAFault) {
   }
 }
 
+// What the run at random finds counts, and is said to be of it; a fault there is looked for under no more
+// schedules.
+TEST(Judgement, TheRunAtRandomCounts) {
+  Judgement j(true, 2);
+  j.take(true);
+  j.take(true, {.races = 0});
+  j.take(false, {.races = 2});
+  EXPECT_EQ(j.next(), Part::schedules);
+  j.take(true);
+  EXPECT_FALSE(j.held());
+  EXPECT_EQ(j.words(), "FAILED: 0 races, 2 races under --schedule random, 2 schedules agree");
+  Judgement fault(true, 2);
+  fault.take(true);
+  fault.take(true, {.races = 0});
+  fault.take(false, {.end = End::deadlock});
+  EXPECT_EQ(fault.next(), std::nullopt);
+  EXPECT_EQ(fault.words(), "FAILED: 0 races, a deadlock under --schedule random");
+}
+
 // A launch with races is compared all the same: what they come to is another question.
 TEST(Judgement, ComparesWhatHasRaces) {
   Judgement j(true, 1);
@@ -57,6 +78,7 @@ TEST(Judgement, AFaultUnderAnotherScheduleFails) {
   Judgement j(true, 3);
   j.take(true);
   j.take(true, {.races = 0});
+  j.take(true, {.races = 0});
   j.take(false, {.end = End::fault});
   EXPECT_EQ(j.words(), "FAILED: 0 races, a fault under another schedule");
 }
@@ -65,6 +87,8 @@ TEST(Judgement, LeavesOutSchedulesWithoutOutputs) {
   Judgement j(false, 3);
   EXPECT_FALSE(j.left_out());
   j.take(true);
+  j.take(true, {.races = 0});
+  EXPECT_FALSE(j.left_out());
   j.take(true, {.races = 0});
   EXPECT_TRUE(j.left_out());
   j.take(true);

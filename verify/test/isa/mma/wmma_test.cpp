@@ -5,7 +5,9 @@
 
 #include <bit>
 #include <cstring>
+#include <fstream>
 #include <random>
+#include <sstream>
 
 #include "../../kernel.h"
 
@@ -165,6 +167,46 @@ TEST(Wmma, FragmentsOfWordsTakeNoFloats) {
       EXPECT_EQ(refusal.empty(), taken) << body << ": " << refusal;
       EXPECT_EQ(refusal.find(".b32 is needed") != std::string::npos, !taken) << body << ": " << refusal;
     }
+  }
+}
+
+// Sums of four products, one behind the other.
+TEST(Wmma, Tf32GivesWhatAnH200Gives) {
+  std::ifstream file(BITWELL_WMMA_TF32);
+  const auto next = [&] {
+    std::string line;
+    do std::getline(file, line);
+    while (line.starts_with("#"));
+    std::istringstream words(line);
+    std::vector<uint32_t> out;
+    for (uint32_t word = 0; words >> std::hex >> word;) out.push_back(word);
+    return out;
+  };
+  const auto buffer = [](const std::vector<uint32_t>& words) {
+    std::vector<std::byte> bytes(4 * words.size());
+    std::memcpy(bytes.data(), words.data(), bytes.size());
+    return test::input(bytes);
+  };
+  for (int tile = 0; tile < 2; ++tile) {
+    const std::vector<uint32_t> a = next(), b = next(), c = next(), d = next();
+    ASSERT_EQ(a.size() + b.size() + c.size() + d.size(), 768u);
+    const std::string fragment = names("%f", 8), ra = names("%a", 4), rb = names("%b", 4);
+    const test::Left left = test::Kernel{
+        .parameters = ".param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d",
+        .registers = ".reg .b32 %a<4>; .reg .b32 %b<4>; .reg .f32 %f<8>; .reg .b64 %p<4>;",
+        .start =
+            "ld.param.u64 %p0, [a];\nld.param.u64 %p1, [b];\nld.param.u64 %p2, [c];\nld.param.u64 "
+            "%p3, [d];\n",
+        .body = "wmma.load.a.sync.aligned.row.m16n16k8.tf32 " + ra + ", [%p0], 8;\n" +
+                "wmma.load.b.sync.aligned.col.m16n16k8.tf32 " + rb + ", [%p1], 8;\n" +
+                "wmma.load.c.sync.aligned.row.m16n16k8.f32 " + fragment + ", [%p2], 16;\n" +
+                "wmma.mma.sync.aligned.row.col.m16n16k8.f32.tf32.tf32.f32 " + fragment + ", " + ra + ", " +
+                rb + ", " + fragment + ";\nwmma.store.d.sync.aligned.row.m16n16k8.f32 [%p3], " + fragment +
+                ", 16;\n",
+        .buffers = {
+            buffer(a), buffer(b), buffer(c),
+            test::output(1024)}}.held();
+    EXPECT_EQ(left.all<uint32_t>(3), d) << tile;
   }
 }
 
