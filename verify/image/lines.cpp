@@ -110,9 +110,11 @@ std::optional<Table> read(std::string_view section, std::string_view relocations
   const std::map<uint64_t, uint32_t> places = sections_of(relocations, symbols);
   Table out;
   for (Bytes in(section); in.more();) {
-    const uint64_t end = in.take<uint32_t>() + in.at();
+    const auto length = in.take<uint32_t>();
+    const uint64_t end = in.at() + length;
     const auto version = in.take<uint16_t>();
-    const uint64_t program = in.take<uint32_t>() + in.at();
+    const auto header = in.take<uint32_t>();
+    const uint64_t program = in.at() + header;
     const auto step = in.take<uint8_t>();
     in.take<uint8_t>();  // is_stmt at first
     const auto line_base = in.take<int8_t>();
@@ -131,10 +133,15 @@ std::optional<Table> read(std::string_view section, std::string_view relocations
       out.files.push_back((folder < folders.size() && !name.starts_with('/') ? folders[folder] : "") +
                           std::string(name));
     }
+    // What lies elsewhere than it says is not followed: everything read lies behind what was read before.
+    if (end > section.size() || program > end || in.at() > program) return std::nullopt;
     in.go_to(program);
     Address address{0, 0};
     Row row{before + 1, 1, 0};
     Sequence sequence;
+    const auto advance = [&](int64_t by) {  // may wrap, in a broken file
+      row.line = static_cast<int64_t>(static_cast<uint64_t>(row.line) + static_cast<uint64_t>(by));
+    };
     const auto add = [&] {
       sequence.rows.push_back(row);
       if (address.first != 0) sequence.at[address] = sequence.rows.size() - 1;
@@ -144,10 +151,11 @@ std::optional<Table> read(std::string_view section, std::string_view relocations
       if (op >= first_special) {
         const int by = op - first_special;
         address.second += uint64_t{step} * static_cast<unsigned>(by / line_range);
-        row.line += line_base + by % line_range;
+        advance(line_base + by % line_range);
         add();
       } else if (op == 0) {
-        const uint64_t length = in.number(), next = in.at() + length;
+        const uint64_t size = in.number(), next = in.at() + size;
+        if (size > section.size()) return std::nullopt;
         const auto extended = in.take<uint8_t>();
         if (extended == end_sequence) {
           out.sequences.push_back(std::exchange(sequence, {}));
@@ -165,8 +173,7 @@ std::optional<Table> read(std::string_view section, std::string_view relocations
       } else if (op == advance_pc) {
         address.second += step * in.number();
       } else if (op == advance_line) {
-        row.line =
-            static_cast<int64_t>(static_cast<uint64_t>(row.line) + static_cast<uint64_t>(in.signed_number()));
+        advance(in.signed_number());
       } else if (op == set_file) {
         row.file = before + static_cast<uint32_t>(in.number());
       } else if (op == const_add_pc) {

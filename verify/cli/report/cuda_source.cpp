@@ -49,7 +49,7 @@ std::string review_uri(const std::string& path) {
 }
 
 std::string review_uri(const machine::CudaLine::At& at, const std::string& ptx) {
-  return review_uri(findings::source_path(at.file, ptx).string());
+  return review_uri(session::source_path(at.file, ptx).string());
 }
 
 }  // namespace bitwell::cli

@@ -3,11 +3,11 @@
 #include <string>
 
 #include "model/machine/cuda_line.h"
-#include "verify/findings/source_lines.h"
+#include "verify/session/source_lines.h"
 
 namespace bitwell::cli {
 
-using findings::source_lines;
+using session::source_lines;
 
 // A line on PTX that nvcc made without -lineinfo; empty of any other.
 std::string without_lines(const std::string& ptx);

@@ -17,11 +17,11 @@
 #include "verify/driver/core/state.h"
 #include "verify/driver/core/work.h"
 #include "verify/findings/baseline.h"
-#include "verify/findings/source_lines.h"
 #include "verify/launch/file/names.h"
 #include "verify/launch/start.h"
 #include "verify/session/fault.h"
 #include "verify/session/findings.h"
+#include "verify/session/source_lines.h"
 #include "verify/session/words.h"
 
 namespace bitwell::driver {
@@ -279,7 +279,7 @@ std::string Launches::lines_of(const machine::CudaPlace& place, const Module& mo
   // The program or the library that registered it.
   Dl_info made{};
   const bool known = module.image != nullptr && dladdr(module.image, &made) != 0 && made.dli_fname != nullptr;
-  return findings::source_lines(place, known ? made.dli_fname : "", indent, "program");
+  return session::source_lines(place, known ? made.dli_fname : "", indent, "program");
 }
 
 // Once: what to do where no CUDA line is known.

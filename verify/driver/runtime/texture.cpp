@@ -86,7 +86,7 @@ Texture texture(State& s, const cudaResourceDesc& r, const cudaTextureDesc& how)
                       (b == nullptr ? "where no memory is allocated"
                                     : "at byte " + std::to_string(out.address - b->address) + " of '" +
                                           b->name + "', which has " + std::to_string(b->bytes)));
-  out.name = "texture of '" + b->name + "'";
+  out.name = "texture over " + b->name;
   return out;
 }
 

@@ -5,7 +5,7 @@
 
 #include "model/machine/cuda_line.h"
 
-namespace bitwell::findings {
+namespace bitwell::session {
 
 // Of a file that PTX names: nvcc writes the path that it was given, relative to where it ran, which may be
 // where that lies which was `made` of it.
@@ -17,4 +17,4 @@ std::filesystem::path source_path(const std::string& file, const std::string& ma
 std::string source_lines(const machine::CudaPlace& place, const std::string& made, const std::string& indent,
                          const char* what = "PTX");
 
-}  // namespace bitwell::findings
+}  // namespace bitwell::session

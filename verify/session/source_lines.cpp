@@ -1,4 +1,4 @@
-#include "verify/findings/source_lines.h"
+#include "verify/session/source_lines.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-namespace bitwell::findings {
+namespace bitwell::session {
 namespace {
 
 namespace fs = std::filesystem;
@@ -67,4 +67,4 @@ std::string source_lines(const machine::CudaPlace& place, const std::string& mad
   return out;
 }
 
-}  // namespace bitwell::findings
+}  // namespace bitwell::session
