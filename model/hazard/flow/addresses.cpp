@@ -56,7 +56,13 @@ void Addresses::inside_its_object(const machine::Access& a) {
   if (object == nullptr || a.mbarrier || a.rows != 0) return;
   const uint32_t lanes = a.operation != 0 ? 1 : a.lanes;
   uint64_t low = UINT64_MAX, high = 0;
-  for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+  if (lanes == ~0u) {
+    for (const uint64_t address : a.addresses) {
+      low = std::min(low, address);
+      high = std::max(high, address);
+    }
+  }
+  for (uint32_t rest = lanes == ~0u ? 0 : lanes; rest != 0; rest &= rest - 1) {
     const uint64_t address = a.addresses[static_cast<size_t>(std::countr_zero(rest))];
     low = std::min(low, address);
     high = std::max(high, address);

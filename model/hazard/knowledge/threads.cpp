@@ -46,7 +46,7 @@ void Threads::synchronised(const Synchronisation& s, Cluster& c) {
       auto& [all, last] = c.bars[bar];
       if (all == nullptr) all = std::make_shared<Knowledge>();
       publish(*all, w, s.lanes, last.get());
-      last = w.known[lane];
+      if (last != w.known[lane]) last = w.known[lane];
       if (s.amount == 0) from_one_line(s, w, c.met);
       ++w.time;
       return;

@@ -31,20 +31,18 @@ uint32_t Clusters::rank_of(const std::array<uint32_t, 3>& cta) const {
 }
 
 Warp& Clusters::warp_of(Cluster& c, const std::array<uint32_t, 3>& cta, int number) {
-  const std::pair key{rank_of(cta), number};
-  if (c.last_key == key) return *c.last_warp;
-  std::unique_ptr<Warp>& at = c.warps[key];
-  if (at == nullptr) {
-    at = std::make_unique<Warp>();
-    at->cta = cta;
-    at->rank = key.first;
-    at->number = number;
-    at->domain = {cta[0] + grid_[0] * (cta[1] + grid_[1] * cta[2]), c.number};
-    at->unit = units_.add(*at);
-  }
-  c.last_key = key;
-  c.last_warp = at.get();
-  return *at;
+  const uint32_t rank = rank_of(cta);
+  if (Warp* const there = c.warp(rank, number); there != nullptr) return *there;
+  std::unique_ptr<Warp>& at = c.warps[{rank, number}];
+  at = std::make_unique<Warp>();
+  at->cta = cta;
+  at->rank = rank;
+  at->number = number;
+  at->domain = {cta[0] + grid_[0] * (cta[1] + grid_[1] * cta[2]), c.number};
+  at->unit = units_.add(*at);
+  const size_t i = rank * Cluster::kMostWarps + static_cast<size_t>(number);
+  if (i >= c.numbered.size()) c.numbered.resize(i + 1);
+  return *(c.numbered[i] = at.get());
 }
 
 Shadow* shadow_of(Cluster& c, Shadow& global, uint64_t address) {

@@ -5,8 +5,10 @@
 #include <memory>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "model/hazard/shadow/ledger.h"
+#include "model/machine/limits.h"
 
 namespace bitwell::hazard {
 
@@ -34,8 +36,14 @@ struct Cluster {
   std::unordered_map<uint64_t, Message> words;               // of shared memory, by generic address
   UnitId begun = 0;                     // of a barrier of the cluster that was passed, as one act
   std::map<uint32_t, Epoch> allocated;  // by rank: its tcgen05.alloc with .cta_group::2
-  std::pair<uint32_t, int> last_key{UINT32_MAX, 0};
-  Warp* last_warp = nullptr;
+  std::vector<Warp*> numbered;          // the warps, by rank * kMostWarps + number; nullptr: none yet
+
+  static constexpr size_t kMostWarps = machine::kMaxThreads / machine::kLanes;  // of a CTA
+  // nullptr: it has done nothing so far.
+  Warp* warp(uint32_t rank, int of_cta) const {
+    const size_t i = rank * kMostWarps + static_cast<size_t>(of_cta);
+    return i < numbered.size() ? numbered[i] : nullptr;
+  }
 };
 
 class Clusters {

@@ -76,25 +76,15 @@ void HeldBack::grow(Memory& memory, size_t pages) const {
   memory.who.resize(2 * pages << (kPageShift - shift_));
 }
 
-HeldBack::Place HeldBack::place_of(uint64_t address) {
-  if (const uint64_t offset = address - machine::kSharedWindow; offset < machine::kWindowSize) {
-    const auto page = static_cast<uint32_t>(offset / kPageBytes);
-    if (page >= shared_.pages.size()) [[unlikely]]
-      grow(shared_, page + 1);
-    if (Page& p = shared_.pages[page]; p.cluster != cluster_) [[unlikely]] {
-      p = {address / kPageBytes, cluster_};
-      ++shared_.count;
-    }
-    return {&shared_, page};
-  }
-  const uint64_t number = address / kPageBytes;
-  if (last_page_ >= global_.count || global_.pages[last_page_].number != number)
-    last_page_ = global_page(number);
-  return {&global_, last_page_};
+void HeldBack::begin_shared(uint32_t page) {
+  if (page >= shared_.pages.size()) grow(shared_, page + 1);
+  shared_.pages[page] = {machine::kSharedWindow / kPageBytes + page, cluster_};
+  ++shared_.count;
 }
 
 uint32_t HeldBack::global_page(uint64_t number) {
-  if (const Slot& slot = slot_of(number); slot.cluster == cluster_) return slot.page;
+  if (last_page_ < global_.count && global_.pages[last_page_].number == number) return last_page_;
+  if (const Slot& slot = slot_of(number); slot.cluster == cluster_) return last_page_ = slot.page;
   const auto page = static_cast<uint32_t>(global_.count++);
   if (page >= global_.pages.size()) grow(global_, page + 1);
   global_.pages[page] = {number, cluster_};
@@ -104,7 +94,7 @@ uint32_t HeldBack::global_page(uint64_t number) {
       slot_of(global_.pages[i].number) = {global_.pages[i].number, i, cluster_};
   }
   slot_of(number) = {number, page, cluster_};
-  return page;
+  return last_page_ = page;
 }
 
 const HeldBack::Page* HeldBack::find(uint64_t address) {
@@ -254,7 +244,7 @@ bool HeldBack::anybody(const machine::Access& a) {
 
 HeldBack::Reached HeldBack::reach(const machine::Access& a, const Cluster& c) {
   cta_ = a.cta;
-  const Warp* const warp = warp_of(c, a.warp);
+  const Warp* const warp = c.warp(0, a.warp);
   did_[static_cast<size_t>(a.warp)].lanes |= a.lanes | a.met;
   did_[static_cast<size_t>(a.warp)].time = warp == nullptr ? 1 : warp->time;
   if (stopped_) return Reached::fresh;
@@ -291,12 +281,8 @@ void HeldBack::keep(const machine::Access& a, const Warp* warp, bool row) {
          a.kind,         false};
   if (!row) {
     const auto lane = [](uint32_t lanes) { return static_cast<uint32_t>(std::countr_zero(lanes)); };
-    const uint32_t first = lane(a.lanes),
-                   last = kLanes - 1 - static_cast<uint32_t>(std::countl_zero(a.lanes));
-    k.apart = first == last
-                  ? 0
-                  : static_cast<uint64_t>(static_cast<int64_t>(a.addresses[last] - a.addresses[first]) /
-                                          (last - first));
+    const uint32_t first = lane(a.lanes), next = lane(a.lanes & (a.lanes - 1));
+    k.apart = next == first + 1 ? a.addresses[next] - a.addresses[first] : 0;
     k.address = a.addresses[first] - k.apart * first;
     uint64_t other = 0;
     for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1)
@@ -327,7 +313,7 @@ void HeldBack::met(uint64_t barrier, const Cluster& c) {
   for (size_t i = 0; i < did_.size(); ++i) {
     const Did& did = did_[i];
     if (did.lanes == 0) continue;
-    const Warp* const warp = warp_of(c, static_cast<int>(i));
+    const Warp* const warp = c.warp(0, static_cast<int>(i));
     if (warp == nullptr) return;
     if (bar->second.all->happened.least(warp->unit) >= did.time) continue;
     for (uint32_t rest = did.lanes; rest != 0; rest &= rest - 1)

@@ -10,7 +10,6 @@
 
 #include "model/hazard/shadow/clusters.h"
 #include "model/machine/event.h"
-#include "model/machine/limits.h"
 #include "model/machine/memory/memory.h"
 
 namespace bitwell::hazard {
@@ -158,7 +157,15 @@ class HeldBack {
     return address - machine::kSharedWindow < machine::kWindowSize ||
            (of_global_ && machine::is_global(address));
   }
-  Place place_of(uint64_t address);
+  Place place_of(uint64_t address) {
+    const uint64_t offset = address - machine::kSharedWindow;
+    if (offset >= machine::kWindowSize) return {&global_, global_page(address / kPageBytes)};
+    const auto page = static_cast<uint32_t>(offset / kPageBytes);
+    if (page >= shared_.pages.size() || shared_.pages[page].cluster != cluster_) [[unlikely]]
+      begin_shared(page);
+    return {&shared_, page};
+  }
+  void begin_shared(uint32_t page);
   uint32_t global_page(uint64_t number);
   // The page, if it is of this cluster already.
   const Page* find(uint64_t address);
@@ -171,11 +178,6 @@ class HeldBack {
       make_pieces(memory, line);
   }
   void make_pieces(Memory& memory, size_t line) const;
-  static const Warp* warp_of(const Cluster& c, int number) {
-    if (c.last_key.second == number && c.last_warp != nullptr) return c.last_warp;
-    const auto at = c.warps.find({0, number});
-    return at == c.warps.end() ? nullptr : at->second.get();
-  }
   void keep(const machine::Access& a, const Warp* warp, bool row);
   void forget_kept();
   void next_meeting();
@@ -193,13 +195,13 @@ class HeldBack {
   std::vector<Kept> kept_;
   std::vector<uint64_t> lists_;
   std::vector<Moment> moments_;
-  static constexpr size_t kMostWarps = machine::kMaxThreads / machine::kLanes;
-  std::array<uint32_t, kMostWarps> moment_of_{};  // by warp: the number of the last that stands, from 1 on
+  std::array<uint32_t, Cluster::kMostWarps>
+      moment_of_{};  // by warp: the number of the last that stands, from 1 on
   // By warp: which lanes reached memory since all met last, and when one did last.
   struct Did {
     uint32_t lanes = 0, time = 0;
   };
-  std::array<Did, kMostWarps> did_{};
+  std::array<Did, Cluster::kMostWarps> did_{};
   std::array<bool, 16> partial_{};  // by barrier: not all threads are waited for
   size_t most_kept_ = 0;            // bytes
 };
