@@ -439,11 +439,11 @@ std::unique_ptr<Checker> Checker::of_one_cluster(std::unique_ptr<HeldBack> spare
   return out;
 }
 
-bool Checker::passes_over(const std::array<uint32_t, 3>& cta, int warp, int ptx_line, uint64_t times) {
+bool Checker::passes_over(const std::array<uint32_t, 3>& cta, int warp, int ptx_line) {
   if (addresses_ && addresses_->asks_for_reads(ptx_line)) return false;
   // Its number is by when it first does anything.
   if (!held_back_) clusters_.warp_of(clusters_.with(cta), cta, warp);
-  ledger_.findings.next_accesses(times);
+  ledger_.findings.next_access();
   return true;
 }
 

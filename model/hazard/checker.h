@@ -68,10 +68,10 @@ class Checker {
   // One that is as this one, to be told of one cluster of the launch alone (separate.h). `spare`: of one that
   // was, or nullptr.
   std::unique_ptr<Checker> of_one_cluster(std::unique_ptr<HeldBack> spare = nullptr) const;
-  // Of one that is told of one cluster: whether nothing comes of so many reads by lanes of the warp or by its
-  // operations, by an instruction of that line, weak ones of memory that nobody changes. They are accesses
+  // Of one that is told of one cluster: whether nothing comes of a read by lanes of the warp or by one of its
+  // operations, by an instruction of that line, a weak one of memory that nobody changes. It is an access
   // then, but not to be told.
-  bool passes_over(const std::array<uint32_t, 3>& cta, int warp, int ptx_line, uint64_t times);
+  bool passes_over(const std::array<uint32_t, 3>& cta, int warp, int ptx_line);
   // What that one comes to, when its cluster has ended; it has no findings any more then.
   struct OfCluster {
     std::vector<Finding> findings;

@@ -19,10 +19,8 @@ class FindingList {
   // Of all findings together no list of them needs to be shorter.
   static constexpr size_t kMostMet = size_t{1} << 18;
   // An access comes, which what is added from now on is about.
-  void next_access() { next_accesses(1); }
-  // So many, of which the last is it.
-  void next_accesses(uint64_t times) {
-    accesses_ += times;
+  void next_access() {
+    ++accesses_;
     mark();
   }
   // What is added from now on may be what comes several times.

@@ -414,7 +414,7 @@ bool passed_over(const machine::Order& order, const Region& at, const Context& c
   return parallel != nullptr && order.semantics == machine::Semantics::weak &&
          (order.proxy == machine::Proxy::generic || order.proxy == machine::Proxy::non_coherent) &&
          parallel->passes_over(at, context.cta.index, context.warp.index,
-                               context.cta.line(context.warp.splits[context.split_index]).ptx, 1);
+                               context.cta.line(context.warp.splits[context.split_index]).ptx);
 }
 
 void tell_lanes(const isa::AddressUse& use, AccessKind kind, Context& context, uint64_t first, uint64_t apart,

@@ -16,18 +16,17 @@ uint64_t generic_address(const Cluster& cluster, const machine::Region& at, uint
 
 }  // namespace
 
-// Of reads by an operation.
-bool Port::passed_over(const machine::Region& at, uint64_t times) const {
+// Of a read by an operation.
+bool Port::passed_over(const machine::Region& at) const {
   const Parallel* const parallel = cluster_.grid.parallel;
   return parallel != nullptr && operation_ != nullptr && order_.semantics == machine::Semantics::weak &&
          order_.proxy != machine::Proxy::tensor_map &&
-         parallel->passes_over(at, operation_->place.cta, operation_->issuer, operation_->place.ptx_line,
-                               times);
+         parallel->passes_over(at, operation_->place.cta, operation_->issuer, operation_->place.ptx_line);
 }
 
 void Port::tell(AccessKind kind, const machine::Region& at, uint64_t address, uint64_t size,
                 bool unchanged) const {
-  if (kind == AccessKind::read && passed_over(at, 1)) return;
+  if (kind == AccessKind::read && passed_over(at)) return;
   tell_at(kind, generic_address(cluster_, at, address), size, false, 0, unchanged);
 }
 
@@ -77,7 +76,8 @@ void Port::tell(AccessKind kind, const machine::Region& at, Pieces16& all, Alike
 
 void Port::tell(AccessKind kind, const machine::Region& at, Alike& alike) const {
   if (alike.count == 0) return;
-  if (passed_over(at, alike.count)) {
+  // Several pieces are of shared memory, which is not passed over.
+  if (alike.count == 1 && passed_over(at)) {
     alike.count = 0;
     return;
   }

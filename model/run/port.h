@@ -242,7 +242,7 @@ class Port {
   static bool is_line(const Pieces16& all);
   void tell(AccessKind kind, const machine::Region& at, Pieces16& pieces, Alike& alike) const;
   void tell(AccessKind kind, const machine::Region& at, Alike& alike) const;
-  bool passed_over(const machine::Region& at, uint64_t times) const;
+  bool passed_over(const machine::Region& at) const;
   void tell(AccessKind kind, const machine::Region& at, uint64_t address, uint64_t size,
             bool unchanged = false) const;
   machine::Access by_operation(AccessKind kind, uint64_t size) const;

@@ -30,8 +30,8 @@ class OfOneCluster : public run::Apart::One {
   OfOneCluster(const hazard::Checker& of_launch, hazard::Separate& all)
       : all_(all), checker_(of_launch.of_one_cluster(all.spare())) {}
   void tell(const machine::Event& event) override { checker_->tell(event); }
-  bool passes_over(const std::array<uint32_t, 3>& cta, int warp, int ptx_line, uint64_t times) override {
-    return checker_->passes_over(cta, warp, ptx_line, times);
+  bool passes_over(const std::array<uint32_t, 3>& cta, int warp, int ptx_line) override {
+    return checker_->passes_over(cta, warp, ptx_line);
   }
   std::string ended() override {
     found = checker_->of_cluster();

@@ -16,10 +16,10 @@ class Apart {
    public:
     virtual ~One() = default;
     virtual void tell(const machine::Event& event) = 0;
-    // Threads of a warp of the CTA, or an operation that it has issued, read weakly and so many times, by the
-    // instruction of that line, what no cluster changes if what is told apart counts: whether it need not be
-    // told, as nothing comes of it. They have been counted as accesses then.
-    virtual bool passes_over(const std::array<uint32_t, 3>& cta, int warp, int ptx_line, uint64_t times) = 0;
+    // Threads of a warp of the CTA, or an operation that it has issued, read weakly, by the instruction of
+    // that line, what no cluster changes if what is told apart counts: whether it need not be told, as
+    // nothing comes of it. It has been counted as an access then.
+    virtual bool passes_over(const std::array<uint32_t, 3>& cta, int warp, int ptx_line) = 0;
     // To be called behind its last event: why all clusters are to be told of together, one after the other;
     // empty: nothing says so.
     virtual std::string ended() = 0;

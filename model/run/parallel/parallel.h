@@ -39,10 +39,9 @@ class Parallel {
   // do is kept.
   virtual bool goes_on(uint64_t time) const = 0;
   // Whether who watches the cluster that runs need not be told that a warp of the CTA, or an operation that
-  // it has issued, reads there weakly so many times, by the instruction of that line: they have been counted
-  // then.
+  // it has issued, reads there weakly, by the instruction of that line: it has been counted then.
   virtual bool passes_over(const machine::Region&, const std::array<uint32_t, 3>& /*cta*/, int /*warp*/,
-                           int /*ptx_line*/, uint64_t /*times*/) const {
+                           int /*ptx_line*/) const {
     return false;
   }
 

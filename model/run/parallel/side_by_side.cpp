@@ -114,9 +114,9 @@ bool SideBySide::Worker::goes_on(uint64_t time) const {
 }
 
 bool SideBySide::Worker::passes_over(const machine::Region& at, const std::array<uint32_t, 3>& cta, int warp,
-                                     int ptx_line, uint64_t times) const {
+                                     int ptx_line) const {
   const bool unchanged = &at == &grid.parameters || &at == &grid.constants || claims.unchanged(at);
-  return unchanged && all.apart_ != nullptr && now.watched->passes_over(cta, warp, ptx_line, times);
+  return unchanged && all.apart_ != nullptr && now.watched->passes_over(cta, warp, ptx_line);
 }
 
 SideBySide::SideBySide(Grid& grid, unsigned threads, const Unordered& unordered)

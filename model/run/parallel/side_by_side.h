@@ -51,8 +51,8 @@ class SideBySide {
     Worker(SideBySide& threads, const Options& options, machine::Claims& of_now,
            machine::Claims* those_before);
     bool goes_on(uint64_t time) const override;
-    bool passes_over(const machine::Region& at, const std::array<uint32_t, 3>& cta, int warp, int ptx_line,
-                     uint64_t times) const override;
+    bool passes_over(const machine::Region& at, const std::array<uint32_t, 3>& cta, int warp,
+                     int ptx_line) const override;
     Options with_observer(Options options);
     SideBySide& all;
     machine::Claims* const before;
