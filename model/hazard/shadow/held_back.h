@@ -19,6 +19,8 @@ bool in_row(const machine::Access& a);
 
 class HeldBack {
  public:
+  // At most about so many accesses are kept of a cluster.
+  explicit HeldBack(size_t most = size_t{1} << 12) : most_(most) {}
   // From now on it is of another cluster. `global`: of global memory too, else of shared memory alone.
   void begin(bool global);
 
@@ -48,7 +50,7 @@ class HeldBack {
     }
   }
   // Whether so much is kept that it should be told now, and no more of this cluster kept.
-  bool full() const { return kept_.size() >= kMost || lists_.size() >= kMostLists; }
+  bool full() const { return kept_.size() >= most_ || lists_.size() >= kMostListed * most_; }
   void stop() { stopped_ = true; }
   // What a warp knows, or its time, is about to be another one.
   void changes(int warp) { moment_of_[static_cast<size_t>(warp)] = 0; }
@@ -77,7 +79,7 @@ class HeldBack {
  private:
   static constexpr uint64_t kPageBytes = ShadowPage::kPageBytes;
   static constexpr int kPageShift = std::countr_zero(kPageBytes);
-  static constexpr size_t kMost = size_t{1} << 12, kMostLists = size_t{1} << 14;
+  static constexpr size_t kMostListed = 4;  // addresses that no pattern has, for each access
 
   // When a warp did something, and what its lanes knew then.
   struct Moment {
@@ -184,6 +186,7 @@ class HeldBack {
   machine::Access access_of(const Kept& k, const Moment& m,
                             std::array<uint64_t, machine::kLanes>& addresses) const;
 
+  size_t most_;
   bool of_global_ = false, forgot_ = false, stopped_ = false;
   std::array<uint32_t, 3> cta_{};
   int shift_ = kUsualShift, finest_ = kUsualShift;  // a piece has 1 << shift_ bytes; accesses had as few

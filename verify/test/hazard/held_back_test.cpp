@@ -106,9 +106,9 @@ class Both {
         mostly_clean_ && draw(30) != 0 ? 4 : uint64_t{1} << (fine_ ? draw(5) : 2 + draw(3));
     const uint32_t of = mostly_clean_ && draw(60) != 0 ? w : draw(warps_);
     const uint64_t shift = !mostly_clean_ && draw(6) == 0 ? bytes * draw(32) : 0;
-    const uint64_t at = 1024 + 1024 * of + shift;
+    const uint64_t at = 1024 + 1024 * of + shift, far = draw(2) == 0 ? 0 : 65536 * draw(60);
     trace_.access(line(), who(w, draw(4) == 0 ? static_cast<uint32_t>(random_()) | 1 : kAll), kind(),
-                  draw(2) == 0 ? shared(0, at) : global(at), {}, bytes,
+                  draw(2) == 0 ? shared(0, at) : global(at + far), {}, bytes,
                   !mostly_clean_ && draw(8) == 0 ? 2 * bytes : bytes);
   }
   // Some lanes, each at a word that is mostly its own. No two of them write one word: which of them the
@@ -155,8 +155,11 @@ TEST(HeldBack, WhatIsFoundIsWhatAShadowFindsThatIsToldOfAll) {
   size_t found = 0, clean = 0, forgot_too_much = 0;
   for (uint64_t seed = 0; seed < 6000; ++seed) {
     const bool once = seed % 8 == 7;
+    if (seed % 6 == 5) spare = std::make_unique<HeldBack>(seed % 30);  // which soon keeps no more
+    if (seed % 6 == 0) spare = nullptr;
     Both both(seed, once ? with_once : of_launch, once, std::move(spare));
-    for (uint64_t i = 0; i < 12 + seed % 60; ++i) both.step();
+    const uint64_t steps = seed % 50 == 49 ? 400 : 12 + seed % 60;
+    for (uint64_t i = 0; i < steps; ++i) both.step();
     Both::End end = both.end_of_cluster();
     spare = std::move(end.spare);
     if (end.forgot_too_much) {
