@@ -271,6 +271,11 @@ template <bool Checked>
     counts.lanes += mask == active ? lanes : static_cast<uint64_t>(__builtin_popcount(mask));
     ++counts.instructions;
   };
+  // Of these run_ops would do no more than is done here.
+  const bool unwatched = grid.options.observers.empty();
+  const auto is_effect = [](isa::OpKind k) {
+    return k == isa::OpKind::effect || k == isa::OpKind::collective || k == isa::OpKind::barrier;
+  };
   // Threads that go together wait for none of their own, and some of one call for none where all can run:
   // they stop where the next ones stand, as in turns, if none stands behind them. Whoever watches wants each
   // turn in its time.
@@ -279,14 +284,14 @@ template <bool Checked>
     return s.wait == nullptr && s.activation == warp.splits[at].activation &&
            (&s == &warp.splits[at] || s.pc > pc);
   };
-  const bool may_go_ahead =
-      (together ||
-       (keeper.goes_through() && std::all_of(warp.splits.begin(), warp.splits.end(), runs_here))) &&
-      grid.stops.empty() && grid.options.observers.empty() && !cluster.accesses_watched();
+  const bool may_go_ahead = (together || (keeper.goes_through() &&
+                                          std::all_of(warp.splits.begin(), warp.splits.end(), runs_here))) &&
+                            grid.stops.empty() && unwatched && !cluster.accesses_watched();
   bool ahead = cluster.counted()->leads, any_ahead = false;
   if (ahead && !may_go_ahead) return;
+  const GoesAhead goes = keeper.may_go_ahead(function);
   do {
-    if (ahead && (warp.splits[at].budget <= 1 || !keeper.may_go_ahead(function, pc, together, false))) return;
+    if (ahead && (warp.splits[at].budget <= 1 || !goes.may(pc, together, false))) return;
     const uint32_t from = pc;
     while (pc < last && code[pc].kind == isa::OpKind::lanes) {
       const isa::Op& one = code[pc];
@@ -298,8 +303,7 @@ template <bool Checked>
     uint32_t to = pc;
     counts.at_limit = true;
     if (pc < last && code[pc].kind == isa::OpKind::branch &&
-        (pc == from || !ahead ||
-         (warp.splits[at].budget > 1 && keeper.may_go_ahead(function, pc, together, true)))) {
+        (pc == from || !ahead || (warp.splits[at].budget > 1 && goes.may(pc, together, true)))) {
       const isa::Op& op = code[pc];
       const uint32_t mask = guarded<Checked>(op, context, rows, defined, active, pc);
       const bool sure = std::exchange(context.unsure, 0) == 0;
@@ -316,9 +320,25 @@ template <bool Checked>
       keeper.computed(function, from, to);
     } else {
       const uint64_t before = counts.instructions, lanes_before = counts.lanes;
+      const isa::Op& op = code[from];
       counts.at_limit = false;
-      run_ops<Checked>(context, from + 1, pc, counts);
-      if (counts.instructions == before) continue;
+      if (unwatched && is_effect(op.kind)) [[likely]] {
+        const uint32_t mask = guarded<Checked>(op, context, rows, defined, active, pc);
+        if (mask != 0) {
+          warp.splits[at].pc = pc;
+          const isa::Next next = op.effect(op, context, mask);
+          if (next == isa::Next::wait) continue;
+          counts.moved = next == isa::Next::moved;
+        }
+        count(mask);
+        if (!counts.moved) {
+          ++pc;
+          counts.at_limit = mask == 0 || !cluster.yielded();
+        }
+      } else {
+        run_ops<Checked>(context, from + 1, pc, counts);
+        if (counts.instructions == before) continue;
+      }
       goes_on = keeper.executed(function, from, static_cast<uint32_t>(counts.lanes - lanes_before));
     }
     any_ahead = ahead;

@@ -105,6 +105,8 @@ void Clock::starts(const run::Cluster& cluster) {
     w.link = group_link_[group];
   }
   group_clusters_[group].push_back(cluster.number);
+  if (residents_.size() <= cluster.number) residents_.resize(cluster.number + 1);
+  residents_[cluster.number] = {time->warps.data(), time.get(), group * cluster_size_};
 }
 
 void Clock::ends(const run::Cluster& cluster) {
@@ -162,20 +164,28 @@ void Clock::expects(const run::Taker& taker, bool next) const {
   const auto fetch = [](const void* from, size_t bytes) {
     for (size_t at = 0; at < bytes; at += kHostLine) __builtin_prefetch(static_cast<const char*>(from) + at);
   };
-  const ClusterTime& cluster = *clusters_[taker.cluster];
-  const WarpTime& w = cluster.warps[taker.warp];
+  const Resident& resident = residents_[taker.cluster];
+  const WarpTime& w = resident.warps[taker.warp];
   if (!next) return fetch(&w, 2 * kHostLine);
   constexpr size_t kNotes = 256, kRows = 512;
   if (!w.ahead.empty()) fetch(w.ahead.next(), kNotes);
   fetch(w.rows.data(), std::min(kRows, w.rows.size() * sizeof(WarpTime::Row)));
-  const Multiprocessor& sm = sm_of(cluster, w.rank);
-  fetch(&sm.quarters[w.quarter], sizeof(Quarter));
+  fetch(resident.time, kHostLine);
+  const Multiprocessor& sm = *sms_[resident.first_sm + w.rank];
+  const Quarter& quarter = sm.quarters[w.quarter];
+  fetch(&quarter, sizeof(Quarter));
   fetch(&sm.memory, 2 * kHostLine);
-  sm.quarters[w.quarter].fetch(w.clock);
-  sm.memory.fetch(w.clock);
+  // Most often it waits for what it has loaded last.
+  quarter.fetch(w.clock);
+  const double given = std::max(w.given, w.clock);
+  quarter.fetch(given);
+  sm.memory.fetch(given);
+  if (w.soon == 0) return;
+  sm.l2.fetch(given);
+  sm.l1.fetch(w.soon / kLine);
 }
 
-void Clock::has_turn(const run::Taker& taker) {
+run::Past Clock::has_turn(const run::Taker& taker, double& again) {
   at_ = clusters_[taker.cluster].get();
   reached_.clear();
   ahead_ = has_let_go_ = false;
@@ -183,7 +193,7 @@ void Clock::has_turn(const run::Taker& taker) {
     operation_ = &at_->operation(taker.operation);
     warp_ = nullptr;
     turn_begin_ = now_ = operation_->at;
-    return;
+    return run::Past::part;
   }
   operation_ = nullptr;
   warp_ = turns_ = &at_->warps[taker.warp];
@@ -192,6 +202,11 @@ void Clock::has_turn(const run::Taker& taker) {
   warp_->stall = 0;
   warp_->stall_line = 0;
   turn_line_ = 0;
+  const run::Past past = has_gone_ahead(*turns_);
+  if (past == run::Past::part) return past;
+  turn_is_over();
+  again = turns_->clock;
+  return past;
 }
 
 void Clock::waits(const run::Taker& taker) { at_->warps[taker.warp].seen_at = WarpTime::kWaits; }
@@ -214,7 +229,12 @@ void Clock::took(const run::Took& turn) {
     operation_->at = -1;
     ++operation_->steps;
     if (turn.over) at_->operations.erase(at_->operations.begin() + (operation_ - at_->operations.data()));
-  } else if (turn_line_ != 0) {
+  }
+  turn_is_over();
+}
+
+void Clock::turn_is_over() {
+  if (operation_ == nullptr && turn_line_ != 0) {
     WarpTime& w = *warp_;
     const double end = std::max(now_, w.clock);
     watch(w, end);

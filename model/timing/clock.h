@@ -76,14 +76,13 @@ class Clock final : public run::Timekeeper {
   void looks_at(const run::Cluster& cluster) override;
   double ready(const run::Taker& taker, const machine::Agent* operation) override;
   void expects(const run::Taker& taker, bool next) const override;
-  void has_turn(const run::Taker& taker) override;
+  run::Past has_turn(const run::Taker& taker, double& again) override;
   run::Reaches* reaches() override { return &reached_; }
   void waits(const run::Taker& taker) override;
   double again(const run::Taker& taker, const machine::Agent* operation) override;
   bool goes_ahead() override;
-  bool may_go_ahead(int function, uint32_t pc, bool together, bool untold) override;
+  run::GoesAhead may_go_ahead(int function) const override;
   void turn_ends(bool another) override;
-  run::Past has_gone_ahead() override;
   bool goes_through() const override { return through_; }
   bool leads(const run::Taker& taker) override;
   void has_led() override { warp_ = turns_; }
@@ -111,7 +110,7 @@ class Clock final : public run::Timekeeper {
   struct Scattered;
   struct InARow;
   struct Region;
-  using Notes = std::span<const uint64_t>;
+  class Notes;
   Info classify(const isa::Op& op, const isa::Line& line, double warps);
   bool classify_barrier(std::string_view name, double warps, Info& out) const;
   void join_pairs(const isa::Function& function, std::vector<Info>& out) const;
@@ -128,20 +127,28 @@ class Clock final : public run::Timekeeper {
   void begin_launch(const run::Cluster& first);
   Block make_block(const std::vector<Info>& infos, uint32_t from, uint32_t to) const;
   uint32_t block(int function, uint32_t from, uint32_t to);
-  void compute(Block& block, WarpTime& w, Quarter& quarter);
+  void join_branch(const Info& info, Block& block) const;
+  void compute(Block& block, WarpTime& w, Multiprocessor& sm);
   static Access access(const run::Reach& reach);
   static void note(const run::Reaches& reached, std::vector<uint64_t>& out);
   bool costs_time(const Info& info, uint32_t lanes, Notes reached);
+  bool costs_time(const Info& info, const Access& one);
   void add_time(uint32_t block);
   double needs(const Info& info, const WarpTime& w, int& loaded) const;
   void give(const Info& info, WarpTime& w, double at, int line) const;
   double issue(const Info& info, WarpTime& w, Quarter& quarter, double start, int loaded);
   double compute(const Info& info, WarpTime& w, Multiprocessor& sm);
+  double execute(const Info& info, WarpTime& w, Multiprocessor& sm, double start, int loaded);
   void meet(WarpTime& w);
   void let_go(uint32_t rank);
   bool act(const Info& info, WarpTime& w, Multiprocessor& sm, uint32_t lanes, Notes reached);
   void lacks_row(const Info& info);
+  run::Past has_gone_ahead(WarpTime& w);
+  void turn_is_over();
   void memory(const Info& info, WarpTime& w, double start, Notes reached);
+  void memory(const Info& info, WarpTime& w, double start, const Access& one);
+  double reach(const Access& a, Notes addresses, const Info& info, WarpTime& w, double start, bool& slow);
+  void has_reached(const Info& info, WarpTime& w, double start, double done, bool slow);
   double shared(const Access& a, Multiprocessor& sm, double start);
   double global(const Access& a, Notes addresses, const Info& info, Multiprocessor& sm, double start);
   [[gnu::noinline]] double scattered(const Access& a, Notes addresses, const Info& info, Multiprocessor& sm,
@@ -185,16 +192,23 @@ class Clock final : public run::Timekeeper {
   Lines touched_;         // where every cluster is looked at: when whoever asked for it first had it
   std::vector<std::unique_ptr<ClusterTime>> clusters_;  // by number; those that have ended are none
   std::vector<std::unique_ptr<ClusterTime>> spare_;     // of clusters that have ended
-  std::vector<std::vector<Info>> infos_;                // by function and op
-  std::vector<const Info*> all_infos_;                  // by their numbers
-  std::vector<uint32_t> operands_;                      // of all of them
-  std::vector<bool> made_;                              // by register: whether an operation makes it
-  std::vector<Block> blocks_;                           // that were met
-  std::vector<std::vector<uint32_t>> first_blocks_;     // of them, by function and first op
-  uint32_t rows_ = 0;                                   // registers
+  struct Resident {
+    const WarpTime* warps = nullptr;
+    const ClusterTime* time = nullptr;
+    uint32_t first_sm = 0;
+  };
+  std::vector<Resident> residents_;  // by a cluster's number, where its warps and their multiprocessors stand
+  std::vector<std::vector<Info>> infos_;             // by function and op
+  std::vector<std::vector<uint8_t>> may_go_ahead_;   // likewise (run::GoesAhead)
+  std::vector<const Info*> all_infos_;               // by their numbers
+  std::vector<uint32_t> operands_;                   // of all of them
+  std::vector<bool> made_;                           // by register: whether an operation makes it
+  std::vector<Block> blocks_;                        // that were met
+  std::vector<std::vector<uint32_t>> first_blocks_;  // of them, by function and first op
+  uint32_t rows_ = 0;                                // registers
   uint32_t kept_rows_ = 0;  // of them, those of which a warp keeps when they are there: the first ones
   run::Reaches reached_;
-  std::vector<uint64_t> notes_;  // on that, or on what a step ahead reached
+  std::vector<uint64_t> notes_;  // on that
   ClusterTime* looked_at_ = nullptr;
   ClusterTime* at_ = nullptr;  // whose turn it is, and who has it
   WarpTime* warp_ = nullptr;

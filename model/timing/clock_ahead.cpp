@@ -121,20 +121,18 @@ bool Clock::goes_ahead() {
 namespace {
 
 // No further than what is noted takes little room.
-constexpr size_t kMostNotes = 1024;
+constexpr uint32_t kMostNotes = 1024;
 
 }  // namespace
 
-bool Clock::may_go_ahead(int function, uint32_t pc, bool together, bool untold) {
-  const Info& i = infos_[static_cast<size_t>(function)][pc];
-  if (!together && (i.in_warp || i.meets || i.kind == OpKind::multiply_warp)) return false;
-  return i.ahead && warp_->ahead.size() + (untold ? 1 : 0) < kMostNotes;
+run::GoesAhead Clock::may_go_ahead(int function) const {
+  return {may_go_ahead_[static_cast<size_t>(function)].data(), &warp_->ahead.size(), kMostNotes};
 }
 
 void Clock::turn_ends(bool another) { warp_->ahead.add({.did = another, .ends_turn = 1}); }
 
-run::Past Clock::has_gone_ahead() {
-  Ahead& ahead = warp_->ahead;
+run::Past Clock::has_gone_ahead(WarpTime& w) {
+  Ahead& ahead = w.ahead;
   run::Past out = run::Past::part;
   while (out == run::Past::part && !ahead.empty()) {
     const Ahead::Step s = ahead.take();
@@ -144,7 +142,15 @@ run::Past Clock::has_gone_ahead() {
       out = run::Past::all;
     } else {
       const Info& i = *all_infos_[s.number];
-      const bool goes_on = costs_time(i, s.did != 0 ? machine::kLanes : 0, ahead.take_reached(s, notes_));
+      bool goes_on = false;
+      if (Ahead::is_short(s)) {
+        const Access one = ahead.take_short();
+        w.soon = ahead.soon();
+        if (w.soon != 0) sm_->l1.fetch(w.soon / kLine);
+        goes_on = costs_time(i, one);
+      } else {
+        goes_on = costs_time(i, s.did != 0 ? machine::kLanes : 0, ahead.take_reached(s));
+      }
       // No turn ends behind what did nothing, nor behind a branch.
       if (goes_on || s.did == 0 || i.ends_block) continue;
       out = i.meets ? run::Past::meets : run::Past::all;
@@ -201,13 +207,15 @@ bool Clock::executed(int function, uint32_t pc, uint32_t lanes) {
   notes_.clear();
   note(reached_, notes_);
   reached_.clear();
-  if (!ahead_) return costs_time(i, lanes, notes_);
+  if (!ahead_) return costs_time(i, lanes, Notes(notes_));
   warp_->ahead.add(step, Notes(notes_));
   return true;
 }
 
 void Clock::computed(int function, uint32_t from, uint32_t to) {
-  const uint32_t number = block(function, from, to);
+  uint32_t number = first_blocks_[static_cast<size_t>(function)][from];
+  if (number == Block::kNone || blocks_[number].to != to) [[unlikely]]
+    number = block(function, from, to);
   if (ahead_)
     warp_->ahead.add({.number = number, .computes = 1}, blocks_[number].steps);
   else

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "model/timing/clock_state.h"
+#include "model/timing/clock_issue.h"
 
 namespace bitwell::timing {
 
@@ -22,6 +22,7 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
   if (b.branches && --to == from) return b;
   if (b.branches) b.steps = 2;
   b.line = infos[to - 1].line;
+  if (b.branches && !infos[to].has_row) b.lacks_rows = true;
   struct Known {
     double at = 0;
     uint64_t needs = 0;     // what it comes of, of what was there before
@@ -106,14 +107,37 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
       b.outs.push_back({row, known.at, b.issues == 0 ? 0 : double(known.position) / b.issues, known.needs});
   }
   std::erase_if(b.ins, [&](const Block::In& one) { return !made_[one.row]; });
-  for (size_t p = 0; p < kPipes; ++p) {
-    if (work[p] <= 0) continue;
-    for (Block::In& one : b.ins) one.work[b.pipes] = one.work[p];
-    b.asks[b.pipes++] = {static_cast<Pipe>(p), work[p], last[p]};
+  const auto ask = [&](uint32_t issues, const auto& amount) {
+    Quarter::Asks out;
+    out.issues = issues;
+    for (size_t p = 0; p < kPipes; ++p)
+      if (const double asked = amount(p); work[p] > 0 && asked > 0)
+        out.of[out.pipes++] = {static_cast<Pipe>(p), asked, last[p]};
+    return out;
+  };
+  b.asks = ask(b.issues, [&](size_t p) { return work[p]; });
+  for (Block::In& one : b.ins) {
+    one.asks = ask(one.issues, [&](size_t p) { return one.work[p]; });
+    one.others = ask(b.issues - one.issues, [&](size_t p) { return work[p] - one.work[p]; });
   }
   for (const Block::Out& one : b.outs) b.made = std::max(b.made, one.at);
+  if (b.branches) join_branch(infos[to], b);
   b.plain = true;
   return b;
+}
+
+// The branch behind the others, where it is of the usual kind.
+void Clock::join_branch(const Info& i, Block& b) const {
+  if (i.kind != OpKind::arithmetic || i.in_warp || i.renames || i.results != 0 || i.late > 1) return;
+  if (i.late == 1) {
+    const uint32_t row = operands_[i.first_late];
+    const auto is = [&](const auto& one) { return one.row == row; };
+    if (std::any_of(b.names.begin(), b.names.end(), is)) return;
+    const auto out = std::find_if(b.outs.begin(), b.outs.end(), is);
+    (out == b.outs.end() ? b.row : b.made_here) =
+        out == b.outs.end() ? row : static_cast<uint32_t>(out - b.outs.begin());
+  }
+  b.branch = &i;
 }
 
 uint32_t Clock::block(int function, uint32_t from, uint32_t to) {
@@ -126,14 +150,11 @@ uint32_t Clock::block(int function, uint32_t from, uint32_t to) {
   return out;
 }
 
-void Clock::compute(Block& b, WarpTime& w, Quarter& quarter) {
+[[gnu::always_inline]] inline void Clock::compute(Block& b, WarpTime& w, Multiprocessor& sm) {
   ++b.times;
+  Quarter& quarter = sm.quarters[w.quarter];
   const double begin = w.clock;
   WarpTime::Row* const rows = w.rows.data();
-  if (!b.names.empty()) {
-    named_.clear();
-    for (const Block::Name& n : b.names) named_.emplace_back(rows[n.of].at, rows[n.of].line);
-  }
   // What is late holds back what needs it.
   double alone = begin + b.length, late_by = 0;
   uint64_t late = 0;
@@ -159,52 +180,65 @@ void Clock::compute(Block& b, WarpTime& w, Quarter& quarter) {
   }
   // What other warps have asked of the same parts holds back all.
   double end = alone;
-  const Quarter::Ask* const asks = b.asks.data();
   if (latest == nullptr || latest->issues == b.issues) {
-    if (b.issues != 0) end = std::max(end, quarter.run(begin + late_by, b.issues, asks, asks + b.pipes));
+    if (b.issues != 0) end = std::max(end, quarter.run(begin + late_by, b.asks));
   } else {
-    const auto some = [&](double at, uint32_t issues, const auto& amount) {
-      std::array<Quarter::Ask, kPipes> of;
-      size_t n = 0;
-      for (uint32_t k = 0; k < b.pipes; ++k)
-        if (const double asked = amount(k); asked > 0) of[n++] = {asks[k].pipe, asked, asks[k].last};
-      end = std::max(end, quarter.run(at, issues, of.data(), of.data() + n));
-    };
-    some(begin, b.issues - latest->issues, [&](uint32_t k) { return asks[k].amount - latest->work[k]; });
-    if (latest->issues != 0)
-      some(begin + late_by, latest->issues, [&](uint32_t k) { return latest->work[k]; });
+    end = std::max(end, quarter.run(begin, latest->others));
+    if (latest->issues != 0) end = std::max(end, quarter.run(begin + late_by, latest->asks));
   }
   const double held = end - alone;
+  w.given = std::max(w.given, begin + b.made + late_by + held);
+  w.clock += b.asks.issues;
+  w.pending = std::max(w.pending, end);
+  const auto made = [&](const Block::Out& out) -> WarpTime::Row {
+    const bool waits = (out.needs & late) != 0;
+    return {begin + out.at + (waits ? late_by : 0) + out.part * held, waits ? loaded : 0};
+  };
+  if (b.branch != nullptr) {
+    double start = w.clock;
+    int waited = 0;
+    if (w.given > start) {
+      WarpTime::Row row;
+      if (b.made_here != Block::kNone)
+        row = made(b.outs[b.made_here]);
+      else if (b.row != Block::kNone)
+        row = rows[b.row];
+      if (row.at > start) {
+        start = row.at;
+        waited = row.line;
+      }
+    }
+    execute(*b.branch, w, sm, start, waited);
+  }
+  now_ = std::max(now_, w.pending);
+  if (w.given <= w.clock) return;  // all is there before anyone asks when it is
+  if (!b.names.empty()) {
+    named_.clear();
+    for (const Block::Name& n : b.names) named_.emplace_back(rows[n.of].at, rows[n.of].line);
+  }
   if (late == 0) {
     for (const Block::Out& out : b.outs) rows[out.row] = {begin + out.at + out.part * held, 0};
   } else {
-    for (const Block::Out& out : b.outs) {
-      const bool waits = (out.needs & late) != 0;
-      rows[out.row] = {begin + out.at + (waits ? late_by : 0) + out.part * held, waits ? loaded : 0};
-    }
+    for (const Block::Out& out : b.outs) rows[out.row] = made(out);
   }
   for (size_t k = 0; k < b.names.size(); ++k) rows[b.names[k].row] = {named_[k].first, named_[k].second};
-  w.given = std::max(w.given, begin + b.made + late_by + held);
-  w.clock += b.issues;
-  w.pending = std::max(w.pending, end);
-  now_ = std::max(now_, w.pending);
 }
 
 void Clock::add_time(uint32_t number) {
   WarpTime& w = *warp_;
   Block& b = blocks_[number];
-  turn_line_ = b.line;
   const Info* const infos = infos_[static_cast<size_t>(b.function)].data();
   if (!b.plain) {
+    turn_line_ = b.line;
     for (uint32_t pc = b.from; pc < b.to; ++pc) costs_time(infos[pc], machine::kLanes, {});
     return;
   }
-  compute(b, w, sm_->quarters[w.quarter]);
-  const uint32_t computes_to = b.to - (b.branches ? 1 : 0);
+  turn_line_ = b.branch != nullptr ? b.branch->line : b.line;
+  compute(b, w, *sm_);
   if (b.lacks_rows) [[unlikely]]
-    for (uint32_t pc = b.from; pc < computes_to; ++pc)
-      if (!infos[pc].has_row) lacks_row(infos[pc]);
-  if (b.branches) costs_time(infos[computes_to], machine::kLanes, {});
+    for (uint32_t pc = b.from; pc < b.to; ++pc)
+      if (!infos[pc].has_row && (b.branch != nullptr || !infos[pc].ends_block)) lacks_row(infos[pc]);
+  if (b.branches && b.branch == nullptr) costs_time(infos[b.to - 1], machine::kLanes, {});
 }
 
 }  // namespace bitwell::timing

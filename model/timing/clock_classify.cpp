@@ -324,6 +324,7 @@ void Clock::classify(const isa::Program& program, double warps, bool watched, bo
   if (in_whole_blocks && std::count_if(infos_.begin(), infos_.end(), has_code) == 1)
     number_rows(program.functions[entry], infos_[entry]);
   find_late();
+  may_go_ahead_.resize(infos_.size());
   for (size_t f = 0; f < infos_.size(); ++f)
     for (size_t pc = 0; pc < infos_[f].size(); ++pc) {
       Info& i = infos_[f][pc];
@@ -331,6 +332,10 @@ void Clock::classify(const isa::Program& program, double warps, bool watched, bo
       i.pc = static_cast<uint32_t>(pc);
       i.number = static_cast<uint32_t>(all_infos_.size()) % Ahead::kMost;
       all_infos_.push_back(&i);
+      const bool together = i.in_warp || i.meets || i.kind == OpKind::multiply_warp;
+      may_go_ahead_[f].push_back(!i.ahead    ? 0
+                                 : !together ? run::GoesAhead::kTogether | run::GoesAhead::kApart
+                                             : run::GoesAhead::kTogether);
     }
   if (all_infos_.size() > Ahead::kMost)
     throw machine::Unsupported("a run in the order of time of more than 2^27 instructions");

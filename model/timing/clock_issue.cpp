@@ -1,8 +1,9 @@
-// An instruction is issued: when it can be, and when what it gives is there.
+// What an instruction costs: one that computes, and one that does more.
+#include "model/timing/clock_issue.h"
+
 #include <algorithm>
 
 #include "model/isa/form/program.h"
-#include "model/timing/clock_state.h"
 
 namespace bitwell::timing {
 
@@ -13,63 +14,6 @@ std::span<const uint32_t> Clock::sources(const Info& i) const {
 }
 std::span<const uint32_t> Clock::results(const Info& i) const {
   return {operands_.data() + i.first + i.sources, i.results};
-}
-
-// When what it needs is there; `loaded`: the load that gave the last of it, or 0.
-[[gnu::always_inline]] inline double Clock::needs(const Info& i, const WarpTime& w, int& loaded) const {
-  double start = w.clock;
-  if (w.given <= start) return start;
-  const uint32_t* const operands = operands_.data() + i.first_late;
-  const WarpTime::Row* const rows = w.rows.data();
-  for (uint32_t k = 0; k < i.late; ++k)
-    if (const WarpTime::Row& row = rows[operands[k]]; row.at > start) {
-      start = row.at;
-      loaded = row.line;
-    }
-  return start;
-}
-
-[[gnu::always_inline]] inline void Clock::give(const Info& i, WarpTime& w, double at, int line) const {
-  const uint32_t* const operands = operands_.data() + i.first + i.sources;
-  WarpTime::Row* const rows = w.rows.data();
-  for (uint32_t k = 0; k < i.results; ++k) rows[operands[k]] = {at, line};
-  w.given = std::max(w.given, at);
-}
-
-// Takes a cycle of its quarter. Returns when it begins.
-[[gnu::always_inline]] inline double Clock::issue(const Info& i, WarpTime& w, Quarter& quarter, double start,
-                                                  int loaded) {
-  if (start - w.clock > w.stall) {
-    w.stall = start - w.clock;
-    w.stall_line = loaded;
-  }
-  start = std::max(start, quarter.issue(start, 1) - 1);
-  ++issued_by_source_[static_cast<size_t>(i.source)];
-  w.clock += 1;
-  w.pending = std::max(w.pending, start);
-  return start;
-}
-
-// Returns when it begins.
-[[gnu::always_inline]] inline double Clock::compute(const Info& i, WarpTime& w, Multiprocessor& sm) {
-  Quarter& quarter = sm.quarters[w.quarter];
-  int loaded = 0;
-  double start = needs(i, w, loaded);
-  if (i.renames) {
-    give(i, w, start, loaded);
-    return turn_begin_;
-  }
-  start = issue(i, w, quarter, start, loaded);
-  double done = start;
-  if (i.in_warp)
-    done = sm.memory.take(start, i.interval / kQuarters) - i.interval / kQuarters + i.latency;
-  else if (i.interval > 0)
-    done = quarter.take(i.pipe, start, i.interval) - i.interval + i.latency;
-  w.pending = std::max(w.pending, done - i.latency);  // until then it cannot be issued
-  give(i, w, done, loaded);
-  if (i.ends_block) w.clock = w.pending = std::max({w.clock, w.pending, w.ordered}) + i.latency;
-  now_ = std::max(now_, w.pending);
-  return start;
 }
 
 // Of what does more than compute. Returns whether the turn may go on.
@@ -141,6 +85,22 @@ bool Clock::costs_time(const Info& i, uint32_t lanes, Notes reached) {
     lacks_row(i);
   if (i.kind == OpKind::arithmetic) return compute(i, w, *sm_) - turn_begin_ < kAhead && i.goes_on;
   return act(i, w, *sm_, lanes, reached);
+}
+
+// Of one access.
+bool Clock::costs_time(const Info& i, const Access& one) {
+  if (i.kind != OpKind::memory)
+    return costs_time(i, machine::kLanes, Notes(&one, sizeof one / sizeof(uint64_t)));
+  WarpTime& w = *warp_;
+  turn_line_ = i.line;
+  if (!i.has_row) [[unlikely]]
+    lacks_row(i);
+  int loaded = 0;
+  double start = needs(i, w, loaded);
+  start = issue(i, w, sm_->quarters[w.quarter], start, loaded);
+  memory(i, w, start, one);
+  now_ = std::max(now_, w.pending);
+  return i.goes_on && start - turn_begin_ < kAhead;
 }
 
 void Clock::lacks_row(const Info& i) {

@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstring>
 
-#include "model/timing/clock_state.h"
+#include "model/timing/clock_issue.h"
 
 namespace bitwell::timing {
 namespace {
@@ -106,10 +106,21 @@ struct Clock::Scattered {
 
   Scattered(const Access& a, Notes those) : bytes(a.bytes), addresses(those) {
     bool ascend = true;
-    for (const uint64_t from : addresses) {
-      ascend = ascend && (count == 0 || from / kLine >= lines[count - 1].line);
-      add(from, from + bytes);
+    uint64_t last = 0;  // line
+    size_t n = 0;
+    for (size_t lane = 0; lane < addresses.size(); ++lane) {
+      const uint64_t from = addresses[lane], to = from + bytes, line = from / kLine;
+      ascend = ascend && line >= last;
+      if (bytes != 0 && from / kSector == (to - 1) / kSector) [[likely]] {
+        if (n == 0 || line != last) lines[n++] = {line, 0};
+        lines[n - 1].sectors |= 1u << from / kSector % kSectors;
+        last = line;
+      } else {
+        n = add(from, to, n);
+        last = n == 0 ? 0 : lines[n - 1].line;
+      }
     }
+    count = n;
     if (ascend) return;
     std::sort(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(count),
               [](const LineSectors& x, const LineSectors& y) { return x.line < y.line; });
@@ -124,18 +135,21 @@ struct Clock::Scattered {
   LineSectors at(size_t k) const { return lines[k]; }
   // A sector may begin before the region in which the bytes lie that are reached in it.
   uint64_t first_byte(uint64_t sector) const {
-    for (const uint64_t from : addresses)
-      if (from / kSector <= sector && sector <= (from + bytes - 1) / kSector)
+    for (size_t lane = 0; lane < addresses.size(); ++lane)
+      if (const uint64_t from = addresses[lane];
+          from / kSector <= sector && sector <= (from + bytes - 1) / kSector)
         return std::max(from, sector * kSector);
     return sector * kSector;
   }
 
  private:
-  void add(uint64_t from, uint64_t to) {
-    for (uint64_t line = from / kLine; line * kLine < to && count < lines.size(); ++line) {
-      if (count == 0 || lines[count - 1].line != line) lines[count++] = {line, 0};
-      lines[count - 1].sectors |= sectors_between(line, from, to);
+  // Behind so many. Returns how many there are.
+  size_t add(uint64_t from, uint64_t to, size_t n) {
+    for (uint64_t line = from / kLine; line * kLine < to && n < lines.size(); ++line) {
+      if (n == 0 || lines[n - 1].line != line) lines[n++] = {line, 0};
+      lines[n - 1].sectors |= sectors_between(line, from, to);
     }
+    return n;
   }
   // Lines that stand there several times.
   void join() {
@@ -210,42 +224,56 @@ double Clock::global(const Access& a, Notes addresses, const Info& i, Multiproce
   return global(a, InARow(a.first, lanes * a.bytes), i, sm, start);
 }
 
-void Clock::memory(const Info& i, WarpTime& w, double start, Notes reached) {
+// When what one access asks for is there; `slow`: whether that is worth a word.
+[[gnu::always_inline]] inline double Clock::reach(const Access& a, Notes addresses, const Info& i,
+                                                  WarpTime& w, double start, bool& slow) {
   Multiprocessor& sm = *sm_;
-  const bool loads = i.results != 0;
+  constexpr double kLocal = 4;  // wavefronts of a word of each lane's local memory
+  if (a.first >= machine::kSharedWindow && a.first < machine::kLocalWindow) {
+    const uint64_t rank = (a.first - machine::kSharedWindow) >> machine::kRankShift;
+    const double front = shared(a, sm, start);
+    w.pending = std::max(w.pending, front - value(Key::queue));
+    slow = true;
+    return front + value(rank != w.rank                      ? Key::remote_latency
+                         : a.is(machine::AccessKind::update) ? Key::shared_atomic
+                                                             : Key::shared_latency);
+  }
+  if (machine::is_global(a.first)) {
+    const double fetched = global(a, addresses, i, sm, start);
+    slow = true;
+    return a.is(machine::AccessKind::update) ? fetched + value(Key::global_atomic) - value(Key::l2_latency)
+                                             : fetched;
+  }
+  if (a.first < machine::kConstWindow) return sm.memory.take(start, kLocal) + value(Key::l1_latency);
+  return start;
+}
+
+[[gnu::always_inline]] inline void Clock::has_reached(const Info& i, WarpTime& w, double start, double done,
+                                                      bool slow) {
+  if (i.results == 0)
+    now_ = std::max(now_, start);
+  else
+    give(i, w, done, slow ? i.line : 0);
+}
+
+void Clock::memory(const Info& i, WarpTime& w, double start, const Access& one) {
+  bool slow = false;
+  const double done = std::max(start, reach(one, {}, i, w, start, slow));
+  has_reached(i, w, start, done, slow);
+}
+
+void Clock::memory(const Info& i, WarpTime& w, double start, Notes reached) {
+  constexpr size_t kAccess = sizeof(Access) / sizeof(uint64_t);
   double done = start;
   bool slow = false;
-  constexpr double kLocal = 4;  // wavefronts of a word of each lane's local memory
   while (!reached.empty()) {
     Access a;
     std::memcpy(static_cast<void*>(&a), reached.data(), sizeof a);
-    const Notes addresses =
-        reached.subspan(sizeof a / sizeof(uint64_t), a.is(Access::How::each) ? a.many : 0);
-    reached = reached.subspan(sizeof a / sizeof(uint64_t) + addresses.size());
-    if (a.first >= machine::kSharedWindow && a.first < machine::kLocalWindow) {
-      const uint64_t rank = (a.first - machine::kSharedWindow) >> machine::kRankShift;
-      const bool remote = rank != w.rank;
-      const double front = shared(a, sm, start);
-      w.pending = std::max(w.pending, front - value(Key::queue));
-      done = std::max(done, front + value(remote                              ? Key::remote_latency
-                                          : a.is(machine::AccessKind::update) ? Key::shared_atomic
-                                                                              : Key::shared_latency));
-      slow = true;
-    } else if (machine::is_global(a.first)) {
-      const double fetched = global(a, addresses, i, sm, start);
-      const bool update = a.is(machine::AccessKind::update);
-      done = std::max(done, update ? fetched + value(Key::global_atomic) - value(Key::l2_latency) : fetched);
-      slow = true;
-    } else if (a.first < machine::kConstWindow) {
-      done = std::max(done, sm.memory.take(start, kLocal) + value(Key::l1_latency));
-    }
+    const Notes addresses = reached.behind(kAccess).first(a.is(Access::How::each) ? a.many : 0);
+    reached = reached.behind(kAccess + addresses.size());
+    done = std::max(done, reach(a, addresses, i, w, start, slow));
   }
-  if (!loads) {
-    now_ = std::max(now_, start);
-    return;
-  }
-  for (const uint32_t d : results(i)) w.rows[d] = {done, slow ? i.line : 0};
-  w.given = std::max(w.given, done);
+  has_reached(i, w, start, done, slow);
 }
 
 }  // namespace bitwell::timing

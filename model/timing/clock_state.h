@@ -48,7 +48,8 @@ struct Clock::Block {
     uint64_t bit = 0;
     double use = 0, end = 0;
     uint32_t issues = 0;
-    std::array<double, kPipes> work{};  // as the block's asks
+    std::array<double, kPipes> work{};  // by pipe
+    Quarter::Asks asks, others;         // what comes of it, and the rest of the block
   };
   // A row that is made: when it is there; behind which part of the block; the bits of what it comes of.
   struct Out {
@@ -69,10 +70,13 @@ struct Clock::Block {
   uint8_t steps = 1;      // the branch is one more
   bool lacks_rows = false;
   int line = 0;
-  double length = 0;   // until the last has begun
-  double made = 0;     // until the last row is there, alone
-  uint32_t pipes = 0;  // that it needs
-  std::array<Quarter::Ask, kPipes> asks{};
+  double length = 0;  // until the last has begun
+  double made = 0;    // until the last row is there, alone
+  Quarter::Asks asks;
+  // The branch, where it goes with the others: none of the block, or one that waits for no row, for one that
+  // the block makes, or for another.
+  const Info* branch = nullptr;
+  uint32_t made_here = kNone, row = kNone;
   std::vector<In> ins;
   std::vector<Out> outs;
   std::vector<Name> names;
@@ -98,6 +102,28 @@ struct Clock::Access {
   bool is(machine::AccessKind k) const { return kind == static_cast<uint32_t>(k); }
 };
 
+// Words that stand anywhere: accesses, and behind one the addresses of its lanes where these have their own.
+class Clock::Notes {
+ public:
+  Notes() = default;
+  Notes(const void* from, size_t words) : from_(static_cast<const std::byte*>(from)), size_(words) {}
+  explicit Notes(const std::vector<uint64_t>& words) : Notes(words.data(), words.size()) {}
+  bool empty() const { return size_ == 0; }
+  size_t size() const { return size_; }
+  uint64_t operator[](size_t i) const {
+    uint64_t out;
+    std::memcpy(&out, from_ + i * sizeof out, sizeof out);
+    return out;
+  }
+  const void* data() const { return from_; }
+  Notes first(size_t words) const { return {from_, words}; }
+  Notes behind(size_t words) const { return {from_ + words * sizeof(uint64_t), size_ - words}; }
+
+ private:
+  const std::byte* from_ = nullptr;
+  size_t size_ = 0;
+};
+
 // What a warp has executed before its time, in order. Thousands of warps have much of it: it is to take
 // little room.
 class Clock::Ahead {
@@ -115,7 +141,7 @@ class Clock::Ahead {
   static constexpr uint32_t kMost = 1 << 27;  // of numbers
   bool empty() const { return at_ == size_; }
   // How much is noted: a step is one, and each word of what it reached; until all of it has cost its time.
-  size_t size() const { return noted_; }
+  const uint32_t& size() const { return noted_; }
   const void* next() const { return notes_.get() + at_; }
   // `steps`: that it stands for.
   void add(Step step, uint32_t steps = 1) {
@@ -143,41 +169,45 @@ class Clock::Ahead {
     step.reached = kWords;
     put(step);
     put(words);
-    std::memcpy(&notes_[size_], reached.data(), reached.size_bytes());
+    std::memcpy(&notes_[size_], reached.data(), words * sizeof(uint64_t));
     size_ += 2 * words;
     noted_ += 1 + words;
   }
   // The first that has not cost its time.
   Step first() const { return get<Step>(at_); }
   Step take() { return get<Step>(at_++); }
-  // What that one reached, which comes into `room`: to be called behind take() of a single operation.
-  Notes take_reached(Step last, std::vector<uint64_t>& room) {
-    constexpr size_t kAccess = sizeof(Access) / sizeof(uint64_t);
+  // To be called behind take() of a single operation: whether it reached one access that is noted in short,
+  // and that; else what it reached, until something is added.
+  static bool is_short(Step last) { return last.reached == kShort; }
+  Access take_short() {
+    const auto all = get<uint64_t>(at_);
+    at_ += 2;
+    const auto bits = [&](int from, int many) { return all >> from & ((uint64_t{1} << many) - 1); };
+    Access a;
+    a.first = bits(0, kAddressBits);
+    a.how = bits(kAddressBits + kAmountBits, 2) & 3;
+    a.kind = bits(kAddressBits + kAmountBits + 2, 2) & 3;
+    // Each is looked at only where it is meant.
+    a.many = static_cast<uint32_t>(bits(kAddressBits, kAmountBits));
+    a.bytes = a.many & ((1u << kAmountBits) - 1);
+    return a;
+  }
+  Notes take_reached(Step last) {
     if (last.reached == 0) return {};
-    if (last.reached == kShort) {
-      const auto all = get<uint64_t>(at_);
-      at_ += 2;
-      const auto bits = [&](int from, int many) { return all >> from & ((uint64_t{1} << many) - 1); };
-      Access a;
-      a.first = bits(0, kAddressBits);
-      a.how = bits(kAddressBits + kAmountBits, 2) & 3;
-      a.kind = bits(kAddressBits + kAmountBits + 2, 2) & 3;
-      const auto amount = static_cast<uint32_t>(bits(kAddressBits, kAmountBits));
-      if (a.is(Access::How::wavefronts))
-        a.many = amount;
-      else
-        a.bytes = amount & ((1u << kAmountBits) - 1);
-      room.resize(kAccess);
-      std::memcpy(room.data(), static_cast<const void*>(&a), sizeof a);
-      return room;
-    }
     const auto words = get<uint32_t>(at_);
-    room.resize(words);
-    std::memcpy(room.data(), &notes_[at_ + 1], words * sizeof(uint64_t));
+    const Notes out(&notes_[at_ + 1], words);
     at_ += 1 + 2 * words;
-    return room;
+    return out;
   }
   void start_again() { at_ = size_ = noted_ = 0; }
+  // An address of global memory that is reached behind at most one step that computes, or 0.
+  uint64_t soon() const {
+    uint32_t at = at_;
+    if (at < size_ && get<Step>(at).computes != 0) ++at;
+    if (at >= size_ || get<Step>(at).computes != 0 || !is_short(get<Step>(at))) return 0;
+    const uint64_t first = get<uint64_t>(at + 1) & ((uint64_t{1} << kAddressBits) - 1);
+    return machine::is_global(first) ? first : 0;
+  }
 
  private:
   static constexpr uint32_t kShort = 1, kWords = 2;
@@ -224,6 +254,7 @@ struct alignas(64) Clock::WarpTime {
   // -1: none has.
   std::vector<Row> rows;
   Ahead ahead;
+  uint64_t soon = 0;  // what it reaches next in global memory, or 0
   // When it issued products and copies of tensor memory that have not begun, in order.
   std::vector<double> issues;
   size_t begun = 0;  // of those

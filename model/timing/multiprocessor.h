@@ -18,43 +18,74 @@ class L1 {
  public:
   void set_size(uint64_t bytes) {
     count_ = std::max<uint64_t>(bytes / kLine / kWays, 1);
+    inverse_ = UINT64_MAX / count_;
     sets_.assign(count_, {});
+    orders_.assign(count_, kInOrder);
+  }
+  // Into the host's caches, what is known of that line.
+  void fetch(uint64_t line) const {
+    const uint64_t set = set_of(line ^ (line >> 9));
+    __builtin_prefetch(&sets_[set]);
+    __builtin_prefetch(&orders_[set]);
   }
   // Which of those sectors of a line it has not got; from now on it has them. `number`: the line's own.
   uint32_t misses(uint64_t line, uint32_t number, uint32_t sectors) {
-    std::array<uint32_t, kWays>& ways = sets_[(line ^ (line >> 9)) % count_].ways;
+    const uint64_t which = set_of(line ^ (line >> 9));
+    std::array<uint32_t, kWays>& ways = sets_[which].ways;
+    uint64_t& order = orders_[which];
     const uint32_t there = number + 1;
-    // All at once, since most are not there.
-    Four any{};
-    for (size_t k = 0; k < kWays; k += 4) {
+    // All at once; it is in one place at most.
+    Four found{};
+    for (uint32_t k = 0; k < kWays; k += 4) {
       Four some;
       std::memcpy(&some, &ways[k], sizeof some);
-      any |= (some >> kSectors) == there;
+      found |= ((some >> kSectors) == there) & (Four{1, 2, 3, 4} + k);
     }
-    uint32_t had = 0;
-    if (const auto halves = std::bit_cast<std::array<uint64_t, 2>>(any); (halves[0] | halves[1]) == 0) {
-      std::memmove(&ways[1], &ways[0], (kWays - 1) * sizeof ways[0]);
-    } else {
-      size_t at = 0;
-      while (ways[at] >> kSectors != there) ++at;
-      had = ways[at] & kAllSectors;
-      for (; at > 0; --at) ways[at] = ways[at - 1];
+    const auto halves = std::bit_cast<std::array<uint64_t, 2>>(found);
+    const uint64_t both = halves[0] | halves[1];
+    const auto place = static_cast<uint32_t>(both | both >> 32);  // and 1
+    if (place == 0) {
+      const uint64_t last = order >> (64 - kPlaceBits);
+      order = order << kPlaceBits | last;
+      ways[last] = there << kSectors | sectors;
+      return sectors;
     }
-    ways.front() = there << kSectors | had | sectors;
-    return sectors & ~had;
+    uint32_t& way = ways[place - 1];
+    order = to_front(order, place - 1);
+    const uint32_t missing = sectors & ~way;
+    way |= sectors;
+    return missing;
   }
 
  private:
-  static constexpr size_t kWays = 16;
+  static constexpr uint32_t kWays = 16;
   static constexpr int kSectors = 4;
-  static constexpr uint32_t kAllSectors = (1 << kSectors) - 1;
   using Four [[gnu::vector_size(16)]] = uint32_t;
-  // A line's number and 1, and a bit for each of its sectors; the most recent first, 0 where there is none.
+  // A line's number and 1, and a bit for each of its sectors; 0 where there is none.
   struct alignas(64) Set {
     std::array<uint32_t, kWays> ways{};
   };
+  // The places of a set, 4 bits each, that of the most recent line in the lowest ones.
+  static constexpr int kPlaceBits = 4;
+  static constexpr uint64_t kInOrder = 0xFEDCBA9876543210, kOnes = 0x1111111111111111;
+  static uint64_t to_front(uint64_t order, uint64_t place) {
+    // The lowest 4 bits that are 0 are those of the place; no borrow comes from below them.
+    const uint64_t others = order ^ place * kOnes;
+    const uint64_t at = (others - kOnes) & ~others & kOnes << 3;
+    const uint64_t up_to = at ^ (at - 1);  // and its bits: the highest of them is the lowest one of `at`
+    const uint64_t moved = (order << kPlaceBits | place) & up_to;
+    return (order & ~up_to) | moved;
+  }
+  // The remainder, without a division: the product is the quotient, or one less.
+  uint64_t set_of(uint64_t mixed) const {
+    __extension__ using Product = unsigned __int128;
+    const auto quotient = static_cast<uint64_t>(Product{mixed} * inverse_ >> 64);
+    const uint64_t rest = mixed - quotient * count_;
+    return rest < count_ ? rest : rest - count_;
+  }
   std::vector<Set> sets_;
-  uint64_t count_ = 1;
+  std::vector<uint64_t> orders_;
+  uint64_t count_ = 1, inverse_ = UINT64_MAX;
 };
 
 enum class Pipe : uint8_t { alu, fma, fp64, sfu };
@@ -77,16 +108,21 @@ class Quarter {
     Pipe pipe;
     double amount, last;
   };
+  struct Asks {
+    double issues = 0;
+    uint32_t pipes = 0;
+    std::array<Ask, kPipes> of{};
+  };
   // Some operations, 1 or more, for one time: when the last is issued, or begins in its pipe if that is
   // later.
-  [[gnu::always_inline]] double run(double at, double issues, const Ask* first, const Ask* end) {
+  [[gnu::always_inline]] double run(double at, const Asks& asks) {
     auto then = often_.then(at);
-    double out = often_.take(kIssue, then, issues) - 1;
-    for (; first != end; ++first) {
-      const double done = first->pipe == Pipe::sfu
-                              ? sfu_.take(at, first->amount)
-                              : often_.take(static_cast<size_t>(first->pipe), then, first->amount);
-      out = std::max(out, done - first->last);
+    double out = often_.take(kIssue, then, asks.issues) - 1;
+    for (const Ask *ask = asks.of.data(), *const end = ask + asks.pipes; ask != end; ++ask) {
+      const double done = ask->pipe == Pipe::sfu
+                              ? sfu_.take(at, ask->amount)
+                              : often_.take(static_cast<size_t>(ask->pipe), then, ask->amount);
+      out = std::max(out, done - ask->last);
     }
     return out;
   }

@@ -26,19 +26,18 @@ struct Taker {
   bool operator==(const Taker&) const = default;
 };
 
-// Who can go on, and when, by a timekeeper's time.
-struct Due {
-  Taker taker;
-  double at = 0;
-};
-// All those of a cluster, and who of them is the first.
-struct Earliest {
-  std::vector<Due> all;  // in the order in which they are asked
-  size_t first = 0;
-  size_t operations = 0;  // of them
-  bool looks = false;     // one waits for a change that anyone may make
+// Who can go on in a cluster, and when, by a timekeeper's time; and who of them is the first. One is looked
+// at each turn: it is to lie in few lines of the host.
+struct alignas(64) Earliest {
+  Cluster* cluster = nullptr;
+  // Side by side, in the order in which they are asked.
+  std::vector<double> at;
+  std::vector<Taker> all;
+  uint32_t first = 0;
+  uint16_t operations = 0;  // of them
+  bool looks = false;       // one waits for a change that anyone may make
 
-  const Due& due() const { return all[first]; }
+  const Taker& taker() const { return all[first]; }
 };
 
 // What a turn came to.
@@ -85,6 +84,20 @@ class Chooser {
 // barrier of the CTA, where a warp may wait or let others go on.
 enum class Past : uint8_t { part, all, meets };
 
+// How far a warp may go ahead of its time in a function.
+struct GoesAhead {
+  enum : uint8_t { kTogether = 1, kApart = 2 };  // if all its threads do, or some
+  const uint8_t* ops = nullptr;                  // by pc
+  const uint32_t* noted = nullptr;               // what the keeper has of it
+  uint32_t most = 0;
+
+  // `untold`: the operation stands behind what is still to be told of.
+  bool may(uint32_t pc, bool together, bool untold) const {
+    return ops != nullptr && (ops[pc] & (together ? kTogether : kApart)) != 0 &&
+           *noted + (untold ? 1 : 0) < most;
+  }
+};
+
 // One who knows of a launch when each can go on: whose time is the earliest has the turn. It is asked cluster
 // by cluster, and only again when something has happened there.
 class Timekeeper {
@@ -102,7 +115,9 @@ class Timekeeper {
   // Its turn may come soon; `next`: most likely it is the next one. To be called before that other's turn, so
   // that the host fetches meanwhile what is known of it.
   virtual void expects(const Taker& /*taker*/, bool /*next*/) const {}
-  virtual void has_turn(const Taker& taker) = 0;
+  // The turn begins. Returns what of it a warp has executed before: where that is not just a part, the turn
+  // is over, as if took() had been called, and `again` is when the warp can go on, if it can.
+  virtual Past has_turn(const Taker& taker, double& again) = 0;
   // Where what the lanes of that turn reach is to be noted.
   virtual Reaches* reaches() = 0;
   // A warp has executed an operation of a function, by so many lanes; by none where its guard held for none.
@@ -115,16 +130,11 @@ class Timekeeper {
   // hand now, and not when its turn comes. The keeper notes what it is told of that, and has it cost its time
   // in the turns to come. Whether the warp whose turn is over by time does so from now on.
   virtual bool goes_ahead() { return false; }
-  // Whether it may execute that operation too; where not, that waits for its time. `together`: all its
-  // threads do. `untold`: it stands behind what is still to be told of.
-  virtual bool may_go_ahead(int /*function*/, uint32_t /*pc*/, bool /*together*/, bool /*untold*/) {
-    return false;
-  }
+  // What that warp may execute so; where that is nothing, it waits for its time. To be asked in its turn.
+  virtual GoesAhead may_go_ahead(int /*function*/) const { return {}; }
   // A turn would end here: that of what it was told last, if it has not ended with that; or, `another`, one
   // that begins behind that if it has.
   virtual void turn_ends(bool /*another*/) {}
-  // Instead of a warp's turn, or of its beginning: what it has executed before.
-  virtual Past has_gone_ahead() { return Past::part; }
   // Whether warps go ahead through the barriers of their CTAs as well: nothing else lets one wait for another
   // in this launch, and the keeper has them wait there in time, whatever they have executed.
   virtual bool goes_through() const { return false; }
@@ -147,7 +157,7 @@ class Timekeeper {
   virtual bool more() const { return true; }
   // Whether it has seen what it wants: the launch then ends as it is.
   virtual bool enough() const = 0;
-  // The turn of a warp or an operation is over, without a fault.
+  // The turn of a warp or an operation that was not over at once is, without a fault.
   virtual void took(const Took& turn) = 0;
 };
 

@@ -23,22 +23,24 @@ namespace {
 
 // The first of those whose time is the least.
 void find_first(Earliest& of) {
-  const Due* const all = of.all.data();
-  size_t first = 0;
-  for (size_t i = 1; i < of.all.size(); ++i)
-    if (all[i].at < all[first].at) first = i;
+  const double* const at = of.at.data();
+  const auto many = static_cast<uint32_t>(of.at.size());
+  uint32_t first = 0;
+  for (uint32_t i = 1; i < many; ++i)
+    if (at[i] < at[first]) first = i;
   of.first = first;
 }
 
 // Into the host's caches, since it is looked at soon.
-void fetch(const Earliest& of) {
+void fetch([[maybe_unused]] const void* what) {
 #ifdef __GNUC__
-  __builtin_prefetch(of.all.data());
+  __builtin_prefetch(what);
 #endif
 }
 
-Order::Next next_of(const Due& due) {
-  return {due.at, due.taker.cluster, due.taker.operation == 0 ? due.taker.warp : Order::kNoWarp};
+Order::Next next_of(const Earliest& of) {
+  const Taker& taker = of.taker();
+  return {of.at[of.first], taker.cluster, taker.operation == 0 ? taker.warp : Order::kNoWarp};
 }
 
 // Whether it waits for a change that anyone may make.
@@ -85,6 +87,11 @@ std::optional<Earliest> Cluster::earliest(Timekeeper& keeper) {
   woken_ = false;
   keeper.looks_at(*this);
   Earliest out;
+  out.cluster = this;
+  const auto add = [&](const Taker& taker, const machine::Agent* operation) {
+    out.all.push_back(taker);
+    out.at.push_back(keeper.ready(taker, operation));
+  };
   uint32_t warp = 0;
   for (const auto& cta : ctas)
     for (machine::Warp& w : cta->warps) {
@@ -98,12 +105,11 @@ std::optional<Earliest> Cluster::earliest(Timekeeper& keeper) {
           out.looks = out.looks || looks(s);
         }
       }
-      if (runs) out.all.push_back({taker, keeper.ready(taker, nullptr)});
+      if (runs) add(taker, nullptr);
     }
   for (const auto& agent : agents_)
     if (agent->ready()) {
-      const Taker taker{number, 0, agent->id};
-      out.all.push_back({taker, keeper.ready(taker, agent.get())});
+      add({number, 0, agent->id}, agent.get());
       ++out.operations;
     }
   if (out.all.empty()) return std::nullopt;
@@ -117,7 +123,7 @@ bool Cluster::again(Earliest& of, Timekeeper& keeper) const {
   // operation.
   size_t ready = 0;
   const machine::Agent* operation = nullptr;
-  const Taker taker = of.due().taker;
+  const Taker taker = of.taker();
   for (const auto& agent : agents_) {
     if (!agent->ready()) continue;
     ++ready;
@@ -135,11 +141,12 @@ bool Cluster::again(Earliest& of, Timekeeper& keeper) const {
     if (waits) keeper.waits(taker);
   }
   if (over || waits) {
-    of.all.erase(of.all.begin() + static_cast<std::ptrdiff_t>(of.first));
+    of.all.erase(of.all.begin() + of.first);
+    of.at.erase(of.at.begin() + of.first);
     if (over) --of.operations;
     if (of.all.empty()) return false;
   } else {
-    of.all[of.first].at = keeper.again(taker, operation);
+    of.at[of.first] = keeper.again(taker, operation);
   }
   find_first(of);
   return true;
@@ -178,14 +185,9 @@ void Residents::run_timed(ByTime& times) {
   launches_.front().room = {keeper.residents(), "as the model of time has it"};
   LargePages pages;
   Order order;
-  struct There {
-    Cluster* cluster = nullptr;
-    Earliest earliest;
-  };
-  std::vector<There> all;  // by the cluster's number
+  std::vector<Earliest> all;  // by the cluster's number
   std::set<uint32_t> idle;
   uint64_t changes = 0;
-  const Took nothing;
   const auto find = [&](uint32_t number) {  // they stand in the order of their start
     return std::lower_bound(clusters_.begin(), clusters_.end(), number,
                             [](const auto& cluster, uint32_t n) { return cluster->number < n; });
@@ -193,8 +195,8 @@ void Residents::run_timed(ByTime& times) {
   const auto look = [&](Cluster& cluster) {
     if (all.size() <= cluster.number) all.resize(cluster.number + 1);
     if (auto found = cluster.earliest(keeper)) {
-      order.push(next_of(found->due()));
-      all[cluster.number] = {&cluster, std::move(*found)};
+      order.push(next_of(*found));
+      all[cluster.number] = std::move(*found);
     } else {
       idle.insert(cluster.number);
     }
@@ -230,15 +232,15 @@ void Residents::run_timed(ByTime& times) {
     const Order::Next* const second = order.second();
     if (second != nullptr) {
       expect(*second, true);
-      fetch(all[second->cluster()].earliest);
+      fetch(all[second->cluster()].at.data());
     }
-    Cluster& cluster = *all[next.cluster()].cluster;
-    Earliest& earliest = all[next.cluster()].earliest;
+    Earliest& earliest = all[next.cluster()];
+    Cluster& cluster = *earliest.cluster;
     bool ended = false, again = false;
     do {
-      const Taker taker = earliest.due().taker;
-      keeper.has_turn(taker);
-      const Past past = taker.operation == 0 ? keeper.has_gone_ahead() : Past::part;
+      const Taker taker = earliest.taker();
+      double at = 0;
+      const Past past = keeper.has_turn(taker, at);
       if (past == Past::part) {
         Took took;
         took.keeper = &keeper;
@@ -246,22 +248,23 @@ void Residents::run_timed(ByTime& times) {
         ended = cluster.take(taker, took);
         took.changes = grid.flight.changes();
         keeper.took(took);
-      } else {
-        keeper.took(nothing);
       }
       if (past == Past::all && !earliest.looks) {  // nothing happened now that others could wait for
-        earliest.all[earliest.first].at = keeper.again(taker, nullptr);
+        earliest.at[earliest.first] = at;
         find_first(earliest);
         again = true;
       } else {
         again = !ended && cluster.again(earliest, keeper);
       }
-      if (again) next = next_of(earliest.due());
+      if (again) next = next_of(earliest);
     } while (again && (changes == grid.flight.changes() || idle.empty()) &&
              (second == nullptr || next < *second));
     if (again) {
       order.replace(next, second);
-      if (second != nullptr) expect(*second, false);  // who stands there now comes soon
+      if (second != nullptr) {  // who stands there now comes soon
+        fetch(&all[second->cluster()]);
+        expect(*second, false);
+      }
       continue;
     }
     order.pop();

@@ -1,12 +1,15 @@
 // A run in the order of time: the same bits, and times that what is known of the device explains.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <list>
 #include <map>
 #include <set>
 
 #include "model/run/turns/order.h"
 #include "model/timing/h200.h"
 #include "model/timing/lines.h"
+#include "model/timing/multiprocessor.h"
 #include "model/timing/server.h"
 #include "one_kernel.h"
 #include "verify/launch/start.h"
@@ -172,6 +175,31 @@ TEST(Timed, ServersThatStandTogetherServeAsEachAlone) {
         ASSERT_EQ(together.take(one, then, amount), alone[one].take(at, amount)) << run << ' ' << i;
       ASSERT_EQ(together.take(other, at, 1), alone[other].take(at, 1)) << run << ' ' << i;
       now += static_cast<double>(drawn >> 62);
+    }
+  }
+}
+
+// Each set of the first cache is a list of 16 lines, the most recent first, with the sectors that it has of
+// each.
+TEST(Timed, TheFirstCacheHoldsTheMostRecentLines) {
+  uint64_t drawn = 1;
+  for (const uint64_t sets : {1, 3, 18, 128}) {
+    L1 cache;
+    cache.set_size(sets * 16 * kLine + 1000);
+    std::map<uint64_t, std::list<std::pair<uint64_t, uint32_t>>> lists;
+    const uint64_t far = uint64_t{1} << 40;  // of another buffer's lines
+    for (int i = 0; i < 100000; ++i) {
+      drawn = drawn * 6364136223846793005 + 1442695040888963407;
+      const uint64_t line = (drawn >> 33) % (20 * sets) + (drawn >> 63) * far;
+      const auto sectors = static_cast<uint32_t>(drawn >> 58 & 15);
+      auto& list = lists[(line ^ line >> 9) % sets];
+      const auto at = std::find_if(list.begin(), list.end(), [&](const auto& l) { return l.first == line; });
+      const uint32_t had = at == list.end() ? 0 : at->second;
+      if (at != list.end()) list.erase(at);
+      list.emplace_front(line, had | sectors);
+      if (list.size() > 16) list.pop_back();
+      const auto number = static_cast<uint32_t>(line % far + (line >= far ? 1 << 20 : 0));
+      ASSERT_EQ(cache.misses(line, number, sectors), sectors & ~had) << sets << " sets, " << i;
     }
   }
 }

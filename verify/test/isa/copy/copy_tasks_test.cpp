@@ -39,8 +39,9 @@ class Tasks final : public run::ByTime, public run::Timekeeper {
     }
     return late_ ? 3 : 1;
   }
-  void has_turn(const run::Taker& taker) override {
+  run::Past has_turn(const run::Taker& taker, double&) override {
     if (taker.operation != 0) ++turns_[taker.operation];
+    return run::Past::part;
   }
   void took(const run::Took& took) override { moved += took.work.bytes; }
   run::Reaches* reaches() override { return nullptr; }
