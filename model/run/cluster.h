@@ -60,8 +60,8 @@ class Cluster {
   // With a Chooser: who can go on; one of them has its turn, which returns whether the cluster has ended;
   // the changes that a warp could notice, and that its registers have been remembered (chooser.h).
   void add_takers(std::vector<Taker>& to);
-  // Who can go on, and whose time is the earliest; nothing where none can.
-  std::optional<Earliest> earliest(Timekeeper& keeper);
+  // Who can go on, and whose time is the earliest, which comes into `out`; false where none can.
+  bool earliest(Timekeeper& keeper, Earliest& out);
   // The same behind the turn of who was it, where that let nobody else go on: no other is asked again. False
   // where it did.
   bool again(Earliest& of, Timekeeper& keeper) const;

@@ -136,9 +136,9 @@ class Clock final : public run::Timekeeper {
   void add_time(uint32_t block);
   double needs(const Info& info, const WarpTime& w, int& loaded) const;
   void give(const Info& info, WarpTime& w, double at, int line) const;
-  double issue(const Info& info, WarpTime& w, Quarter& quarter, double start, int loaded);
+  double issue(const Info& info, WarpTime& w, Quarter& quarter, Quarter::Then& then, int loaded);
   double compute(const Info& info, WarpTime& w, Multiprocessor& sm);
-  double execute(const Info& info, WarpTime& w, Multiprocessor& sm, double start, int loaded);
+  double execute(const Info& info, WarpTime& w, Multiprocessor& sm, double ready, int loaded);
   void meet(WarpTime& w);
   void let_go(uint32_t rank);
   bool act(const Info& info, WarpTime& w, Multiprocessor& sm, uint32_t lanes, Notes reached);

@@ -77,7 +77,8 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
       for (const uint32_t d : results(i)) rows[d] = made;
       continue;
     }
-    start = std::max(start, alone.issue(start, 1) - 1);
+    Quarter::Then then = alone.then(start);
+    start = std::max(start, alone.issue(then, 1) - 1);
     double done = start;
     if (i.interval > 0) done = alone.take(i.pipe, start, i.interval) - i.interval + i.latency;
     const double end = std::max(start, done - i.latency);

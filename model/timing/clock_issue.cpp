@@ -20,8 +20,9 @@ std::span<const uint32_t> Clock::results(const Info& i) const {
 [[gnu::always_inline]] inline bool Clock::act(const Info& i, WarpTime& w, Multiprocessor& sm, uint32_t lanes,
                                               Notes reached) {
   int loaded = 0;
-  double start = needs(i, w, loaded);
-  start = issue(i, w, sm.quarters[w.quarter], start, loaded);
+  Quarter& quarter = sm.quarters[w.quarter];
+  Quarter::Then then = quarter.then(needs(i, w, loaded));
+  const double start = issue(i, w, quarter, then, loaded);
   const bool goes_on = i.goes_on && start - turn_begin_ < kAhead;
   if (lanes == 0) {  // its guard held for none
     now_ = std::max(now_, w.pending);
@@ -96,8 +97,9 @@ bool Clock::costs_time(const Info& i, const Access& one) {
   if (!i.has_row) [[unlikely]]
     lacks_row(i);
   int loaded = 0;
-  double start = needs(i, w, loaded);
-  start = issue(i, w, sm_->quarters[w.quarter], start, loaded);
+  Quarter& quarter = sm_->quarters[w.quarter];
+  Quarter::Then then = quarter.then(needs(i, w, loaded));
+  const double start = issue(i, w, quarter, then, loaded);
   memory(i, w, start, one);
   now_ = std::max(now_, w.pending);
   return i.goes_on && start - turn_begin_ < kAhead;

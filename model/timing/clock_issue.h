@@ -28,13 +28,13 @@ namespace bitwell::timing {
 }
 
 // Takes a cycle of its quarter. Returns when it begins.
-[[gnu::always_inline]] inline double Clock::issue(const Info& i, WarpTime& w, Quarter& quarter, double start,
-                                                  int loaded) {
-  if (start - w.clock > w.stall) {
-    w.stall = start - w.clock;
+[[gnu::always_inline]] inline double Clock::issue(const Info& i, WarpTime& w, Quarter& quarter,
+                                                  Quarter::Then& then, int loaded) {
+  if (then.at - w.clock > w.stall) {
+    w.stall = then.at - w.clock;
     w.stall_line = loaded;
   }
-  start = std::max(start, quarter.issue(start, 1) - 1);
+  const double start = std::max(then.at, quarter.issue(then, 1) - 1);
   ++issued_by_source_[static_cast<size_t>(i.source)];
   w.clock += 1;
   w.pending = std::max(w.pending, start);
@@ -56,14 +56,19 @@ namespace bitwell::timing {
 
 // When what it needs is there. Returns when it begins.
 [[gnu::always_inline]] inline double Clock::execute(const Info& i, WarpTime& w, Multiprocessor& sm,
-                                                    double start, int loaded) {
+                                                    double ready, int loaded) {
   Quarter& quarter = sm.quarters[w.quarter];
-  start = issue(i, w, quarter, start, loaded);
+  Quarter::Then then = quarter.then(ready);
+  const double start = issue(i, w, quarter, then, loaded);
   double done = start;
-  if (i.in_warp)
+  if (i.in_warp) {
     done = sm.memory.take(start, i.interval / kQuarters) - i.interval / kQuarters + i.latency;
-  else if (i.interval > 0)
-    done = quarter.take(i.pipe, start, i.interval) - i.interval + i.latency;
+  } else if (i.interval > 0) {
+    if (start != ready) then = quarter.then(start);  // most often its pipe has it when it is issued
+    const double served = i.pipe == Pipe::sfu ? quarter.take(i.pipe, start, i.interval)
+                                              : quarter.take(i.pipe, then, i.interval);
+    done = served - i.interval + i.latency;
+  }
   w.pending = std::max(w.pending, done - i.latency);  // until then it cannot be issued
   give(i, w, done, loaded);
   if (i.ends_block) w.clock = w.pending = std::max({w.clock, w.pending, w.ordered}) + i.latency;

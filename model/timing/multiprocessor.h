@@ -96,10 +96,16 @@ inline constexpr size_t kQuarters = 4;
 class Quarter {
  public:
   Quarter(const double& now) : often_(16, 1, &now), sfu_(32, 1, &now) {}
-  // As a server of issue slots, or of that pipe.
-  [[gnu::always_inline]] double issue(double at, double amount) { return often_.take(kIssue, at, amount); }
+  // As a server of that pipe.
   [[gnu::always_inline]] double take(Pipe pipe, double at, double amount) {
     return pipe == Pipe::sfu ? sfu_.take(at, amount) : often_.take(static_cast<size_t>(pipe), at, amount);
+  }
+  // For a time of which more than one are asked: as a server of issue slots, or of that pipe but sfu.
+  using Then = Servers<kPipes>::Then;
+  Then then(double at) const { return often_.then(at); }
+  [[gnu::always_inline]] double issue(Then& then, double amount) { return often_.take(kIssue, then, amount); }
+  [[gnu::always_inline]] double take(Pipe pipe, Then& then, double amount) {
+    return often_.take(static_cast<size_t>(pipe), then, amount);
   }
   void fetch(double at) const { often_.fetch(at); }
   // Of operations that are issued one behind the other: what they ask of a pipe, and what the last of them

@@ -34,8 +34,8 @@ struct alignas(64) Earliest {
   std::vector<double> at;
   std::vector<Taker> all;
   uint32_t first = 0;
-  uint16_t operations = 0;  // of them
-  bool looks = false;       // one waits for a change that anyone may make
+  uint32_t operations : 31 = 0;  // of them
+  uint32_t looks : 1 = 0;        // one waits for a change that anyone may make
 
   const Taker& taker() const { return all[first]; }
 };

@@ -83,11 +83,14 @@ class LargePages {
 
 }  // namespace
 
-std::optional<Earliest> Cluster::earliest(Timekeeper& keeper) {
+bool Cluster::earliest(Timekeeper& keeper, Earliest& out) {
   woken_ = false;
   keeper.looks_at(*this);
-  Earliest out;
   out.cluster = this;
+  out.at.clear();
+  out.all.clear();
+  out.operations = 0;
+  out.looks = 0;
   const auto add = [&](const Taker& taker, const machine::Agent* operation) {
     out.all.push_back(taker);
     out.at.push_back(keeper.ready(taker, operation));
@@ -102,7 +105,7 @@ std::optional<Earliest> Cluster::earliest(Timekeeper& keeper) {
         release_spinners(*cta, w);
         for (const machine::Split& s : w.splits) {
           runs = runs || s.wait == nullptr;
-          out.looks = out.looks || looks(s);
+          out.looks |= looks(s) ? 1 : 0;
         }
       }
       if (runs) add(taker, nullptr);
@@ -112,13 +115,13 @@ std::optional<Earliest> Cluster::earliest(Timekeeper& keeper) {
       add({number, 0, agent->id}, agent.get());
       ++out.operations;
     }
-  if (out.all.empty()) return std::nullopt;
+  if (out.all.empty()) return false;
   find_first(out);
-  return out;
+  return true;
 }
 
 bool Cluster::again(Earliest& of, Timekeeper& keeper) const {
-  if (woken_ || of.looks || keeper.has_let_go()) return false;
+  if (woken_ || of.looks != 0 || keeper.has_let_go()) return false;
   // What a warp has issued, or issued the last part of, can go on now too, as may what waited for an
   // operation.
   size_t ready = 0;
@@ -186,6 +189,7 @@ void Residents::run_timed(ByTime& times) {
   LargePages pages;
   Order order;
   std::vector<Earliest> all;  // by the cluster's number
+  Earliest spare;             // of the last that has ended, for the room that it has
   std::set<uint32_t> idle;
   uint64_t changes = 0;
   const auto find = [&](uint32_t number) {  // they stand in the order of their start
@@ -194,12 +198,12 @@ void Residents::run_timed(ByTime& times) {
   };
   const auto look = [&](Cluster& cluster) {
     if (all.size() <= cluster.number) all.resize(cluster.number + 1);
-    if (auto found = cluster.earliest(keeper)) {
-      order.push(next_of(*found));
-      all[cluster.number] = std::move(*found);
-    } else {
+    Earliest& of = all[cluster.number];
+    if (of.cluster == nullptr) std::swap(of, spare);
+    if (cluster.earliest(keeper, of))
+      order.push(next_of(of));
+    else
       idle.insert(cluster.number);
-    }
   };
   const auto look_at_idle = [&] {
     for (const uint32_t number : std::exchange(idle, {})) look(**find(number));
@@ -249,7 +253,7 @@ void Residents::run_timed(ByTime& times) {
         took.changes = grid.flight.changes();
         keeper.took(took);
       }
-      if (past == Past::all && !earliest.looks) {  // nothing happened now that others could wait for
+      if (past == Past::all && earliest.looks == 0) {  // nothing happened now that others could wait for
         earliest.at[earliest.first] = at;
         find_first(earliest);
         again = true;
@@ -274,7 +278,7 @@ void Residents::run_timed(ByTime& times) {
     }
     room = true;
     keeper.ends(cluster);
-    earliest = {};
+    spare = std::exchange(earliest, {});
     end(static_cast<size_t>(find(cluster.number) - clusters_.begin()));
   }
   // What is left is not run.
