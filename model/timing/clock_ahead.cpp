@@ -200,9 +200,13 @@ void Clock::let_go(uint32_t rank) {
 bool Clock::executed(int function, uint32_t pc, uint32_t lanes) {
   const Info& i = infos_[static_cast<size_t>(function)][pc];
   const Ahead::Step step{.number = i.number, .did = lanes != 0};
-  if (ahead_ && reached_.size() == 1 && warp_->ahead.add(step, access(*reached_.begin()))) {
-    reached_.clear();
-    return true;
+  if (ahead_ && reached_.size() == 1) {
+    const run::Reach& one = *reached_.begin();
+    const Access a = access(one);
+    if (a.is(Access::How::each) ? warp_->ahead.add(step, a, one) : warp_->ahead.add(step, a)) {
+      reached_.clear();
+      return true;
+    }
   }
   notes_.clear();
   note(reached_, notes_);

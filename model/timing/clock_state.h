@@ -1,6 +1,7 @@
 // What a clock knows of an instruction, a warp, an operation under way and a cluster; for its own files.
 #pragma once
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <memory>
 #include <span>
@@ -160,6 +161,22 @@ class Clock::Ahead {
     put(one.first | amount << kAddressBits | uint64_t{one.how} << (kAddressBits + kAmountBits) |
         uint64_t{one.kind} << (kAddressBits + kAmountBits + 2));
     noted_ += static_cast<uint32_t>(1 + sizeof one / sizeof(uint64_t));
+    return true;
+  }
+  // Of one whose lanes have addresses of their own.
+  bool add(Step step, const Access& one, const run::Reach& reached) {
+    const auto words = static_cast<uint32_t>(sizeof one / sizeof(uint64_t) + one.many);
+    if (size_ + 2 + 2 * words > room_) make_room(2 + 2 * words);
+    step.reached = kWords;
+    put(step);
+    put(words);
+    put(one);
+    if (one.many == machine::kLanes)
+      put(reached.addresses);
+    else
+      for (uint32_t lanes = reached.lanes; lanes != 0; lanes &= lanes - 1)
+        put(reached.addresses[static_cast<size_t>(std::countr_zero(lanes))]);
+    noted_ += 1 + words;
     return true;
   }
   void add(Step step, Notes reached) {
