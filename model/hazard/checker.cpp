@@ -100,11 +100,11 @@ bool Checker::holds_back(const machine::Access& a, Cluster& c) {
     return true;
   }
   if (reached == HeldBack::Reached::shared) tell_held_back(c);
-  held_back_->each_page(a, [&](uint64_t page, int shift) {
-    if (Shadow* const shadow = shadow_of(c, ledger_.global, page * ShadowPage::kPageBytes);
-        shift < ShadowPage::kCoarsest)
-      shadow->refine(page, shift);
-  });
+  if (held_back_->untold())
+    held_back_->each_page(a, [&](uint64_t page, int shift) {
+      Shadow* const shadow = shadow_of(c, ledger_.global, page * ShadowPage::kPageBytes);
+      if (shift < ShadowPage::kCoarsest) shadow->refine(page, shift);
+    });
   return false;
 }
 

@@ -58,8 +58,9 @@ class HeldBack {
   void arrived(uint64_t barrier, uint32_t amount) { partial_[barrier] = partial_[barrier] || amount != 0; }
   // All have come there: where these are all threads, what is kept is forgotten.
   void met(uint64_t barrier, const Cluster& c);
-  // Whether anything of the cluster was forgotten.
+  // Whether anything of the cluster was forgotten; or is kept, so that the shadow has not been told of all.
   bool forgot() const { return forgot_; }
+  bool untold() const { return forgot_ || !kept_.empty(); }
 
   // Calls tell(access, time, known) for each that is kept: who it was, when, and what its warp knew. None is
   // kept any more then.
