@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -21,7 +22,8 @@ const std::string kText =
     "st.global.u32 [%a], 1;\nst.global.u32 [%a], 2; //+ twice //! twice\nret;\n}\n";
 
 Exhibit exhibit_of(const std::string& text, const std::string& name = "kernel") {
-  const std::string folder = testing::TempDir() + "device_counts";
+  // Tests run side by side.
+  const std::string folder = testing::TempDir() + "device_counts." + std::to_string(getpid());
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   std::ofstream(folder + "/" + name + ".ptx") << text;
@@ -63,7 +65,7 @@ TEST(DeviceCounts, AreStaleOnceWhatRunsIsAnother) {
 }
 
 TEST(DeviceCounts, AreReadAsTheyWereWritten) {
-  const std::string path = testing::TempDir() + "device_counts.csv";
+  const std::string path = testing::TempDir() + "device_counts." + std::to_string(getpid()) + ".csv";
   const bool held = rc::check("a row read back is the row", [&] {
     const auto counted = [] {
       return Counted{*rc::gen::inRange<uint64_t>(0, 1'000'000), *rc::gen::inRange<uint64_t>(0, 1'000'000),
