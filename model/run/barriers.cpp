@@ -1,6 +1,4 @@
 // Who is freed when the last thread arrives: named barriers of a CTA, bar.warp.sync, barrier.cluster.
-#include <functional>
-#include <numeric>
 
 #include "model/run/barrier_use.h"
 #include "model/run/cluster.h"
@@ -49,9 +47,7 @@ void Cta::note_ended(uint32_t number) const {
 
 void Cta::try_release(uint32_t number) {
   machine::CtaBarrier& barrier = barriers[number];
-  // Those that nobody has come to are most of what is asked for when threads end.
-  const uint32_t come = std::accumulate(barrier.lanes.begin(), barrier.lanes.end(), 0u, std::bit_or<>());
-  if (barrier.arrived == 0 && come == 0) return;
+  if ((barriers_under_way >> number & 1) == 0) return;
   // A warp has arrived when every thread of it that still runs has.
   for (const Warp& w : warps) {
     uint32_t& lanes = barrier.lanes[static_cast<size_t>(w.index)];
@@ -70,6 +66,7 @@ void Cta::try_release(uint32_t number) {
   const bool any = barrier.count_true != 0;
   const uint32_t count = barrier.count_true;
   barrier = {};
+  barriers_under_way &= ~(1u << number);
   cluster.wake();
   for (Warp& w : warps)
     for (Split& s : w.splits) {

@@ -79,6 +79,7 @@ class Cta {
   machine::Mbarriers mbarriers{shared};
   machine::TensorMemory tensor_memory;
   std::array<machine::CtaBarrier, 16> barriers;
+  uint32_t barriers_under_way = 0;  // one bit each: somebody has come there since it was last passed
   FamilyStates families;
   uint64_t lane_instructions = 0;
   uint64_t warp_instructions = 0;

@@ -1,5 +1,4 @@
 // The barriers of a CTA: bar and barrier (PTX ISA 9.0, 9.7.13.1).
-#include <algorithm>
 
 #include "model/isa/family/emit.h"
 #include "model/run/barrier_use.h"
@@ -55,8 +54,7 @@ Next barrier(const Op& op, run::Context& context, uint32_t mask) {
       throw Fault("barrier count " + std::to_string(expected) + " is not a positive multiple of 32", lane);
   }
   machine::CtaBarrier& b = context.cta.barriers[number];
-  const bool under_way =
-      b.arrived != 0 || std::any_of(b.lanes.begin(), b.lanes.end(), [](uint32_t l) { return l != 0; });
+  const bool under_way = (context.cta.barriers_under_way >> number & 1) != 0;
   if (under_way && b.expected != expected)
     throw Fault("barrier " + std::to_string(number) + " is used with count " + std::to_string(expected) +
                     " while " + std::to_string(b.expected) + " is under way",
@@ -87,6 +85,7 @@ Next barrier(const Op& op, run::Context& context, uint32_t mask) {
     arrived = 0;
   }
   arrived |= mask;
+  context.cta.barriers_under_way |= 1u << number;
   if (use.kind == run::BarrierUse::Kind::arrive) {
     context.cta.try_release(number);
     return Next::advance;

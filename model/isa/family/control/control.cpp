@@ -55,7 +55,8 @@ Next leave_thread(const Op&, run::Context& context, uint32_t mask) {
     throw Fault("the CTA ends with " + unit->memory.describe() +
                 " of tensor memory allocated: tcgen05.dealloc is missing");
   remove_split(context);
-  for (uint32_t b = 0; b < context.cta.barriers.size(); ++b) context.cta.try_release(b);
+  for (uint32_t rest = context.cta.barriers_under_way; rest != 0; rest &= rest - 1)
+    context.cta.try_release(static_cast<uint32_t>(__builtin_ctz(rest)));
   context.cta.try_release_warp(context.warp);
   context.cta.cluster.try_release_barrier();
   for (Split& s : context.warp.splits)
