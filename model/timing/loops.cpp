@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "model/isa/form/next_ops.h"
+
 namespace bitwell::timing {
 namespace {
 
@@ -13,12 +15,8 @@ std::string_view name_of(const isa::Function& f, uint32_t pc) {
 bool names(std::string_view name, std::string_view text) { return name.find(text) != std::string_view::npos; }
 
 std::vector<uint32_t> successors(const isa::Function& f, uint32_t pc) {
-  const isa::Op& op = f.code[pc];
   std::vector<uint32_t> out;
-  if (op.kind == isa::OpKind::branch || op.kind == isa::OpKind::jump) out.push_back(op.target);
-  if (op.kind == isa::OpKind::table && op.targets != nullptr) out = *op.targets;
-  const bool maybe = op.guard != 0 && op.kind != isa::OpKind::jump;
-  if ((isa::falls_through(op.kind) || maybe) && pc + 1 < f.code.size()) out.push_back(pc + 1);
+  isa::each_next(f, pc, [&](uint32_t next) { out.push_back(next); });
   return out;
 }
 

@@ -107,7 +107,6 @@ bool print_section(const std::string& name) {
   const std::string word = lower(name);
   const std::vector<std::string> words = words_of(word);
   std::vector<std::pair<std::string, std::string>> places, apart;
-  size_t width = 0;
   for (const std::string& page : pages()) {
     for (const Section& s : sections_of(page)) {
       if (s.level > 1 && lower(s.heading) == word) {
@@ -120,7 +119,6 @@ bool print_section(const std::string& name) {
                                     [&](const std::string& one) { return has_word(own, one); }))
         continue;
       (together ? places : apart).push_back({page, s.heading});
-      width = std::max(width, page.size());
     }
   }
   if (places.empty()) places = apart;
@@ -129,9 +127,11 @@ bool print_section(const std::string& name) {
   std::stable_sort(places.begin(), places.end(), [&](const auto& a, const auto& b) {
     return has_word(lower(a.second), word) && !has_word(lower(b.second), word);
   });
+  const size_t printed = std::min(places.size(), kMostPlaces);
+  size_t width = 0;
+  for (size_t i = 0; i < printed; ++i) width = std::max(width, places[i].first.size());
   fmt::print("'{}' stands in\n", name);
-  for (size_t i = 0; i < std::min(places.size(), kMostPlaces); ++i)
-    fmt::print("  {:{}}  {}\n", places[i].first, width, places[i].second);
+  for (size_t i = 0; i < printed; ++i) fmt::print("  {:{}}  {}\n", places[i].first, width, places[i].second);
   if (places.size() > kMostPlaces) fmt::print("  and {} more sections\n", places.size() - kMostPlaces);
   fmt::print("\nbitwell help PAGE prints a page, bitwell help SECTION a section of it.\n");
   return true;

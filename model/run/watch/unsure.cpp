@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "model/isa/form/next_ops.h"
 #include "model/machine/where.h"
 #include "model/run/cluster.h"
 #include "model/run/context.h"
@@ -17,18 +18,7 @@ using isa::OpKind;
 
 namespace {
 
-// Calls f(pc) for each op that may be next.
-template <class F>
-void each_next(const isa::Function& function, uint32_t pc, const F& f) {
-  const Op& op = function.code[pc];
-  if (op.kind == OpKind::branch || op.kind == OpKind::jump) f(op.target);
-  if (op.kind == OpKind::table)
-    for (const uint32_t target : *op.targets) f(target);
-  if (isa::falls_through(op.kind) || (op.kind != OpKind::jump && op.guard != 0)) f(pc + 1);
-}
-
 bool passes(const isa::Function& function, uint32_t pc) {
-  if (pc >= function.code.size()) return false;
   const Op& op = function.code[pc];
   return op.kind == OpKind::branch || op.kind == OpKind::jump || op.kind == OpKind::table ||
          writes_registers_alone(function, op);
@@ -42,11 +32,11 @@ std::vector<uint32_t> reached(const isa::Function& function, uint32_t from, std:
   std::vector<uint32_t> out;
   std::set<uint32_t> seen;
   const auto add = [&](uint32_t pc) {
-    if (pc != end && pc < function.code.size() && seen.insert(pc).second) out.push_back(pc);
+    if (pc != end && seen.insert(pc).second) out.push_back(pc);
   };
-  each_next(function, from, add);
+  isa::each_next(function, from, add);
   for (size_t i = 0; i < out.size(); ++i)
-    if (past == Past::all || passes(function, out[i])) each_next(function, out[i], add);
+    if (past == Past::all || passes(function, out[i])) isa::each_next(function, out[i], add);
   return out;
 }
 
@@ -94,9 +84,9 @@ Ways ways_from(const isa::Function& function, uint32_t pc) {
   // More than one op leads to where ways meet. The first such place is met before the others, on any way.
   std::map<uint32_t, int> leads;
   const auto lead = [&](uint32_t next) { ++leads[next]; };
-  each_next(function, pc, lead);
+  isa::each_next(function, pc, lead);
   for (const uint32_t from : all)
-    if (!stops(from)) each_next(function, from, lead);
+    if (!stops(from)) isa::each_next(function, from, lead);
   for (const uint32_t meet : all) {
     if (leads[meet] < 2) continue;
     const std::vector<uint32_t> between = reached(function, pc, meet, Past::registers);
