@@ -8,6 +8,7 @@
 
 #include "model/machine/arch.h"
 #include "model/machine/failure.h"
+#include "model/ptx/link.h"
 #include "model/ptx/reach.h"
 #include "verify/image/image.h"
 #include "verify/image/target.h"
@@ -67,8 +68,59 @@ void leave_out_repeated(std::vector<std::string>& texts) {
   if (!out.empty()) texts = std::move(out);
 }
 
+// Those for that device which were made for the newest target.
+std::vector<std::string> for_device(std::vector<std::string> all, int sm) {
+  std::vector<std::string> out;
+  int best = -1;
+  for (std::string& text : all) {
+    const auto target = target_of(text);
+    if (!target || !runs_on(*target, sm)) continue;
+    const int rank = 2 * target->arch->sm + (target->suffix != 0);
+    if (rank > best) out.clear();
+    best = std::max(best, rank);
+    if (rank == best) out.push_back(std::move(text));
+  }
+  return out;
+}
+
+std::vector<std::string> texts_of(const Image& image) {
+  std::vector<std::string> all = image.ptx;
+  all.insert(all.end(), image.kept.begin(), image.kept.end());
+  return all;
+}
+
+// The newest device that every object has PTX for.
+int newest_of_all(const std::vector<Image>& objects) {
+  int out = 0;
+  for (const Image& object : objects) {
+    const std::vector<std::string> newest = for_device(texts_of(object), 0);
+    if (newest.empty()) continue;
+    const int sm = target_of(newest.front())->arch->sm;
+    out = out == 0 ? sm : std::min(out, sm);
+  }
+  return out;
+}
+
+// One text of each object of what was linked, joined where they need one another. Of an object without any
+// for that device, such as CUDA's own library for launches from kernels, nothing.
+std::vector<std::string> linked(const std::vector<Image>& objects, int sm) {
+  if (sm == 0) sm = newest_of_all(objects);
+  std::vector<std::string> all;
+  for (const Image& object : objects)
+    if (std::vector<std::string> texts = for_device(texts_of(object), sm); !texts.empty())
+      all.push_back(std::move(texts.front()));
+  try {
+    return ptx::link(std::move(all));
+  } catch (const ptx::LinkError& e) {
+    throw InputError(e.what());
+  }
+}
+
 [[noreturn]] void refuse(const Image& image, const Wanted& wanted) {
-  const bool none = image.ptx.empty() && image.kept.empty();
+  std::vector<std::string> texts = texts_of(image);
+  for (const Image& object : image.objects)
+    for (std::string& text : texts_of(object)) texts.push_back(std::move(text));
+  const bool none = texts.empty();
   if (none && !image.trouble.empty()) throw InputError(listed(image.trouble));
   if (none && image.machine_code.empty()) throw InputError("there is no code for a device in it");
   if (none) {
@@ -80,11 +132,9 @@ void leave_out_repeated(std::vector<std::string>& texts) {
         ", or with -lineinfo, by which machine code keeps its PTX (" + std::string(switches()) + ")");
   }
   std::set<std::string> targets;
-  for (const auto& texts : {image.ptx, image.kept})
-    for (const std::string& text : texts)
-      if (const auto t = target_of(text))
-        targets.insert("sm_" + std::to_string(t->arch->sm) +
-                       (t->suffix == 0 ? "" : std::string(1, t->suffix)));
+  for (const std::string& text : texts)
+    if (const auto t = target_of(text))
+      targets.insert("sm_" + std::to_string(t->arch->sm) + (t->suffix == 0 ? "" : std::string(1, t->suffix)));
   if (targets.empty()) throw InputError("its text is no PTX for a target that bitwell knows");
   throw InputError("none of its PTX (" + listed({targets.begin(), targets.end()}) +
                    ") is for a device of sm_" + std::to_string(wanted.sm) +
@@ -112,19 +162,10 @@ std::optional<machine::Target> target_of(std::string_view ptx) {
 }
 
 std::vector<std::string> candidates(const Image& image, const Wanted& wanted) {
-  std::vector<std::string> all = image.ptx;
-  all.insert(all.end(), image.kept.begin(), image.kept.end());
-  if (all.empty() && !wanted.folder.empty()) all = in_folder(wanted.folder, image.entries);
-  std::vector<std::string> out;
-  int best = -1;
-  for (std::string& text : all) {
-    const auto target = target_of(text);
-    if (!target || !runs_on(*target, wanted.sm)) continue;
-    const int rank = 2 * target->arch->sm + (target->suffix != 0);
-    if (rank > best) out.clear();
-    best = std::max(best, rank);
-    if (rank == best) out.push_back(std::move(text));
-  }
+  std::vector<std::string> out = linked(image.objects, wanted.sm);
+  std::vector<std::string> all = texts_of(image);
+  if (all.empty() && out.empty() && !wanted.folder.empty()) all = in_folder(wanted.folder, image.entries);
+  for (std::string& text : for_device(std::move(all), wanted.sm)) out.push_back(std::move(text));
   if (out.empty()) refuse(image, wanted);
   leave_out_repeated(out);
   return out;

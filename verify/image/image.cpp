@@ -21,9 +21,9 @@ constexpr uint64_t kMost = uint64_t{1} << 30;  // bytes of an image, or of a par
 struct Wrapper {
   uint32_t magic, version;
   const std::byte* data;
-  const void* names;
+  const std::byte* const* objects;  // of version 2: what it was linked of, to a null pointer
 };
-constexpr uint32_t kWrapperMagic = 0x466243b1;
+constexpr uint32_t kWrapperMagic = 0x466243b1, kLinked = 2;
 
 // A fat binary's header and that of each of its entries. Nothing official says what their fields are; these
 // are read off nvcc's own output, with each --compress-mode.
@@ -114,7 +114,7 @@ class Elf {
 
   bool add_cubin(Image& to) const {
     std::vector<std::string> entries;
-    std::string ptx;
+    std::vector<std::string> texts;  // of what was linked, one a source
     LineSections lines;
     const std::pair<std::string_view, std::string_view*> of_lines[] = {
         {".debug_line", &lines.cuda},
@@ -122,38 +122,45 @@ class Elf {
         {".nv_debug_line_sass", &lines.ptx},
         {".rela.nv_debug_line_sass", &lines.ptx_relocations},
         {".symtab", &lines.symbols}};
-    constexpr std::string_view code = ".text.";
+    constexpr std::string_view code = ".text.", kept = ".nv_debug_ptx_txt";
     if (!each([&](const std::string& name, std::string_view inside) {
-          if (name == ".nv_debug_ptx_txt") ptx = inside;
+          if (name.starts_with(kept)) texts.emplace_back(inside);
           for (const auto& [section, contents] : of_lines)
             if (name == section) *contents = inside;
           if (name.starts_with(code)) entries.push_back(name.substr(code.size()));
         }))
       return false;
-    if (ptx.empty()) {
+    if (texts.empty()) {
       to.machine_code.push_back(device());
       to.entries.insert(to.entries.end(), entries.begin(), entries.end());
-    } else {
+    }
+    for (std::string& ptx : texts) {
       std::replace(ptx.begin(), ptx.end(), '\0', '\n');  // with which each of its lines ends
-      to.kept.push_back(with_cuda_lines(std::move(ptx), lines));
+      // Which lines are of which text a linked table of them does not say.
+      if (texts.size() == 1) ptx = with_cuda_lines(std::move(ptx), lines);
+      (texts.size() > 1 ? to.objects.emplace_back() : to).kept.push_back(std::move(ptx));
     }
     return true;
   }
 
   // What nvcc puts into objects and programs, one fat binary behind the other.
   bool add_host(Image& to) const {
-    return each([&](const std::string& name, std::string_view inside) {
-      if (name != ".nv_fatbin" && name != "__nv_relfatbin") return;
+    std::vector<Image> objects;
+    const bool whole = each([&](const std::string& name, std::string_view inside) {
+      const bool linked = name == "__nv_relfatbin";
+      if (name != ".nv_fatbin" && !linked) return;
       while (const auto header = at<Header>(inside, 0)) {
         if (header->magic != kMagic) {  // padding
           inside.remove_prefix(sizeof header->magic);
           continue;
         }
-        add_fat(inside, to);
+        add_fat(inside, linked ? objects.emplace_back() : to);
         const uint64_t bytes = header->header_bytes + std::min<uint64_t>(header->bytes, inside.size());
         inside.remove_prefix(std::min<uint64_t>(std::max<uint64_t>(bytes, sizeof *header), inside.size()));
       }
     });
+    if (!objects.empty()) to.objects = std::move(objects);  // what was linked has less of them
+    return whole;
   }
 
   std::string_view bytes_;
@@ -218,6 +225,39 @@ std::string_view view(std::span<const std::byte> bytes) {
 bool is_elf(std::string_view bytes) { return bytes.starts_with(std::string_view(ELFMAG, SELFMAG)); }
 bool is_fat(std::string_view bytes) { return at<uint32_t>(bytes, 0) == kMagic; }
 
+// Heads alone are read.
+Newest newest(std::string_view all) {
+  Newest out;
+  if (!is_fat(all)) return out;
+  std::vector<std::string> ignored;
+  each_entry(all, ignored, [&](const Entry& e, std::string_view stored) {
+    const int sm = e.sm < 1000 ? static_cast<int>(e.sm) : 0;
+    const bool kept = e.kind == kElf && (e.flags & (kLz4 | kZstd)) == 0 &&
+                      stored.find(".nv_debug_ptx_txt") != std::string_view::npos;
+    if (e.kind == kPtx || kept)
+      out.ptx = std::max(out.ptx, sm);
+    else if (e.kind == kElf)
+      out.machine_code = std::max(out.machine_code, sm);
+  });
+  return out;
+}
+
+std::optional<Wrapper> wrapper_at(const void* image) {
+  const auto* const bytes = static_cast<const std::byte*>(image);
+  const auto out = at<Wrapper>(view({bytes, readable_bytes(bytes, sizeof(Wrapper))}), 0);
+  return out && out->magic == kWrapperMagic ? out : std::nullopt;
+}
+
+// What the image there was linked of.
+std::vector<std::string_view> objects_at(const void* image) {
+  std::vector<std::string_view> out;
+  const auto wrapper = wrapper_at(image);
+  if (!wrapper || wrapper->version != kLinked || wrapper->objects == nullptr) return out;
+  for (const std::byte* const* object = wrapper->objects; *object != nullptr; ++object)
+    out.push_back(view({*object, readable_bytes(*object, kMost)}));
+  return out;
+}
+
 }  // namespace
 
 bool is_binary(std::span<const std::byte> bytes) { return is_elf(view(bytes)) || is_fat(view(bytes)); }
@@ -234,31 +274,27 @@ Image read(std::span<const std::byte> bytes) {
   return out;
 }
 
-Newest newest(std::span<const std::byte> bytes) {
-  const std::string_view all = view(bytes);
-  Newest out;
-  if (!is_fat(all)) return out;
-  std::vector<std::string> ignored;
-  each_entry(all, ignored, [&](const Entry& e, std::string_view stored) {
-    const int sm = e.sm < 1000 ? static_cast<int>(e.sm) : 0;
-    const bool kept = e.kind == kElf && (e.flags & (kLz4 | kZstd)) == 0 &&
-                      stored.find(".nv_debug_ptx_txt") != std::string_view::npos;
-    if (e.kind == kPtx || kept)
-      out.ptx = std::max(out.ptx, sm);
-    else if (e.kind == kElf)
-      out.machine_code = std::max(out.machine_code, sm);
-  });
+std::span<const std::byte> readable(const void* image) {
+  const auto wrapper = wrapper_at(image);
+  const auto* const bytes = wrapper ? wrapper->data : static_cast<const std::byte*>(image);
+  return {bytes, readable_bytes(bytes, kMost)};
+}
+
+Image read_at(const void* image) {
+  Image out = read(readable(image));
+  const std::vector<std::string_view> objects = objects_at(image);
+  if (!objects.empty()) out.objects.clear();  // what was linked has less of them
+  for (const std::string_view object : objects) add_fat(object, out.objects.emplace_back());
   return out;
 }
 
-std::span<const std::byte> readable(const void* image) {
-  const auto* bytes = static_cast<const std::byte*>(image);
-  size_t size = readable_bytes(bytes, kMost);
-  if (const auto wrapper = at<Wrapper>(view({bytes, size}), 0); wrapper && wrapper->magic == kWrapperMagic) {
-    bytes = wrapper->data;
-    size = readable_bytes(bytes, kMost);
-  }
-  return {bytes, size};
+Newest newest_at(const void* image) {
+  Newest out = newest(view(readable(image)));
+  int of_all = 0;  // CUDA's own library for launches from kernels has PTX for the newest device there is
+  for (const std::string_view object : objects_at(image))
+    if (const int sm = newest(object).ptx; sm != 0) of_all = of_all == 0 ? sm : std::min(of_all, sm);
+  if (of_all != 0) out.ptx = of_all;
+  return out;
 }
 
 }  // namespace bitwell::image

@@ -15,6 +15,7 @@ struct Image {
   std::vector<std::string> machine_code{};  // "sm_100": of which no PTX was kept
   std::vector<std::string> entries{};       // of that machine code
   std::vector<std::string> trouble{};       // what could not be read, and why
+  std::vector<Image> objects{};             // of what it was linked of (nvcc -rdc=true), one a source
 };
 
 // Whether the bytes begin as any of those does that are not text.
@@ -27,12 +28,15 @@ Image read(std::span<const std::byte> bytes);
 // further than what an image may have.
 std::span<const std::byte> readable(const void* image);
 
+// Everything of that, and of what it was linked of, which a program that was linked hands over too.
+Image read_at(const void* image);
+
 // The newest compute capabilities that an image has code for, of what holds PTX and of what does not: its
 // heads alone are read. 0: there is none.
 struct Newest {
   int ptx = 0, machine_code = 0;
 };
-Newest newest(std::span<const std::byte> bytes);
+Newest newest_at(const void* image);
 
 struct Wanted {
   int sm = 0;  // a device of this compute capability; 0: the newest that there is PTX for
@@ -40,8 +44,9 @@ struct Wanted {
       "";  // where PTX of machine code without any may lie, *.ptx by the names of its entries
 };
 
-// Those for that device which were made for the newest target: one, where the image is of one source. Throws
-// InputError saying what there is instead, and which switch of which tool makes PTX.
+// Those for that device which were made for the newest target: one, where the image is of one source. Of what
+// was linked, each object's, joined where they need one another. Throws InputError saying what there is
+// instead, and which switch of which tool makes PTX.
 std::vector<std::string> candidates(const Image& image, const Wanted& wanted = {});
 
 // The only one of them. Throws InputError where there are more.

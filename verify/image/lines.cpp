@@ -190,6 +190,9 @@ std::optional<Table> read(std::string_view section, std::string_view relocations
   return out;
 }
 
+// The label that stands for the names of inlined functions, which are not known: ptxas wants one.
+constexpr std::string_view kInlined = "$L__info_string_inlined";
+
 // ".loc 1 59 7", and in front of it what that is inlined at, unless `alone`. Its column is its number, which
 // tells apart what was inlined at one line for different callers.
 std::string directives(const Table& table, const Sequence& sequence, size_t row, bool alone) {
@@ -208,7 +211,7 @@ std::string directives(const Table& table, const Sequence& sequence, size_t row,
     const std::string place =
         std::to_string(r.file) + " " + std::to_string(r.line) + " " + std::to_string(chain.back() + 1);
     out += ".loc " + place + inlined_at + " ";
-    inlined_at = ", function_name inlined, inlined_at " + place;
+    inlined_at = ", function_name " + std::string(kInlined) + ", inlined_at " + place;
     chain.pop_back();
   }
   return out;
@@ -306,6 +309,8 @@ std::string with_cuda_lines(std::string text, const LineSections& sections) {
   }
   std::string out;
   for (const std::string& line : lines.lines) out += line + "\n";
+  if (out.find(kInlined) != std::string::npos)
+    out += ".section .debug_str\n{\n" + std::string(kInlined) + ":\n.b8 0\n}\n";
   for (size_t i = 0; i < cuda->files.size(); ++i)
     out += ".file " + std::to_string(i + 1) + " \"" + cuda->files[i] + "\"\n";
   return out;

@@ -12,7 +12,7 @@ bitwell_test(codec_test LABEL exhaustive LINK bitwell_number SOURCES number/code
 bitwell_test(cuda_headers_test LABEL exhaustive LINK bitwell_number HEADERS ${CUDA_INCLUDE} ${CUDA_INCLUDE}/cccl SOURCES number/cuda_headers_test.cpp)
 bitwell_test(text_test LABEL quick LINK bitwell_ptx bitwell_image bitwell_strict_json bitwell_budget NEEDS bitwell_test_images
   DEFINE BITWELL_TEST_IMAGES="${BITWELL_TEST_IMAGES}" BITWELL_BUDGETS="${PROJECT_SOURCE_DIR}/model/budget/specs"
-  SOURCES ptx/expression_test.cpp ptx/print_parse_test.cpp ptx/inline_assembly_test.cpp ptx/inlined_test.cpp ptx/reach_test.cpp
+  SOURCES ptx/expression_test.cpp ptx/print_parse_test.cpp ptx/inline_assembly_test.cpp ptx/inlined_test.cpp ptx/reach_test.cpp ptx/link_test.cpp
           image/image_test.cpp strict_json/parse_test.cpp budget/budget_test.cpp)
 bitwell_test(layout_test LABEL quick LINK bitwell_layout DEFINE BITWELL_CUTE_WORDS="${CMAKE_CURRENT_SOURCE_DIR}/layout/cute.txt"
   SOURCES layout/algebra_test.cpp layout/hardware_test.cpp layout/mn_major_test.cpp)

@@ -57,12 +57,7 @@ std::vector<std::string> Modules::candidates(const image::Image& code, const Dev
   try {
     return image::candidates(code, {.sm = device.sm, .folder = folder_});
   } catch (const InputError& e) {
-    const bool none = folder_.empty() && code.ptx.empty() && code.kept.empty() && code.trouble.empty();
-    throw NoCode(CUDA_ERROR_NO_BINARY_FOR_GPU,
-                 std::string(whose) + e.what() +
-                     (none ? "; nvcc -rdc=true keeps no PTX in what it links: build that with "
-                             "code=sm_90a, and name a folder with its PTX (nvcc -ptx) by --ptx DIR"
-                           : ""));
+    throw NoCode(CUDA_ERROR_NO_BINARY_FOR_GPU, whose + std::string(e.what()));
   }
 }
 
@@ -91,7 +86,7 @@ Module& Modules::load(std::span<const std::byte> image, const DeviceRow& device,
 void Modules::place(Module& module, const DeviceRow& device) {
   if (module.loaded) return;
   if (module.image != nullptr)
-    module.texts = candidates(image::read(image::readable(module.image)), device, "the program's code: ");
+    module.texts = candidates(image::read_at(module.image), device, "the program's code: ");
   place_texts(module);
   module.loaded = true;
 }
@@ -204,7 +199,7 @@ int Modules::newest() const {
   int ptx = 0, machine_code = 0;
   for (const auto& [key, module] : all_) {
     if (module->image == nullptr) continue;
-    const image::Newest newest = image::newest(image::readable(module->image));
+    const image::Newest newest = image::newest_at(module->image);
     ptx = std::max(ptx, newest.ptx);
     machine_code = std::max(machine_code, newest.machine_code);
   }

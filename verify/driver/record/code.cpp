@@ -15,15 +15,18 @@ namespace {
 
 using machine::InputError;
 
-std::string contents(const char* path) {
+image::Image of_file(const char* path) {
   std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  return image::read(std::as_bytes(std::span(text)));
 }
 
-void take(Loaded& to, std::span<const std::byte> bytes, int sm, const std::string& folder) {
+// `read` gives the image.
+template <class Read>
+void take(Loaded& to, int sm, const std::string& folder, Read read) {
   to.read = true;
   try {
-    to.texts = image::candidates(image::read(bytes), {.sm = sm, .folder = folder});
+    to.texts = image::candidates(read(), {.sm = sm, .folder = folder});
   } catch (const std::exception& e) {
     to.trouble = e.what();
   }
@@ -49,7 +52,7 @@ void Code::add(const void* handle, const void* image, bool library) {
   if (dladdr(image, &at) != 0)
     out->image = image;
   else
-    take(*out, image::readable(image), device_of_thread(), folder_);
+    take(*out, device_of_thread(), folder_, [&] { return image::read_at(image); });
   all_[handle] = std::move(out);
 }
 
@@ -57,8 +60,7 @@ void Code::add_file(const void* handle, const char* path, bool library) {
   auto out = std::make_unique<Loaded>();
   out->library = library;
   out->number = ++count_;
-  const std::string text = contents(path);
-  take(*out, std::as_bytes(std::span(text)), device_of_thread(), folder_);
+  take(*out, device_of_thread(), folder_, [&] { return of_file(path); });
   all_[handle] = std::move(out);
 }
 
@@ -75,7 +77,7 @@ void Code::name(const void* kernel, const void* module, const std::string& name)
 }
 
 void Code::read(Loaded& loaded, int sm) {
-  if (!loaded.read) take(loaded, image::readable(loaded.image), sm, folder_);
+  if (!loaded.read) take(loaded, sm, folder_, [&] { return image::read_at(loaded.image); });
 }
 
 void Code::place(Loaded& loaded) {
@@ -134,8 +136,7 @@ Found Code::find(CUfunction kernel, int sm) {
   if (program_ == nullptr) {
     program_ = std::make_unique<Loaded>();
     program_->number = ++count_;
-    const std::string text = contents("/proc/self/exe");
-    take(*program_, std::as_bytes(std::span(text)), sm, folder_);
+    take(*program_, sm, folder_, [] { return of_file("/proc/self/exe"); });
   }
   if (has(*program_, out.name, out)) {
     out.loaded = nullptr;  // the driver's handle of it is not known
