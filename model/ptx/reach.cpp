@@ -9,7 +9,8 @@
 namespace bitwell::ptx {
 namespace {
 
-// Marks what `entry` comes to. Whether there is such an entry.
+// Marks what `entry` comes to. Whether there is such an entry, and it calls nothing that only an address
+// tells, which another entry may have stored.
 bool reach(std::vector<Item>& all, std::string_view entry) {
   std::unordered_multimap<std::string_view, Item*> named;  // what stands under a name
   std::vector<Item*> work;
@@ -30,9 +31,11 @@ bool reach(std::vector<Item>& all, std::string_view entry) {
   while (!work.empty()) {
     const Item& item = *work.back();
     work.pop_back();
-    for (const Token& token : tokenize(item.body))
+    for (const Token& token : tokenize(item.body)) {
+      if (token.text == ".callprototype") return false;
       if (token.kind == TokenKind::identifier)
         for (auto [at, last] = named.equal_range(token.text); at != last; ++at) add(*at->second);
+    }
   }
   return found;
 }

@@ -13,7 +13,8 @@ std::vector<std::string> entry_names(std::string_view source);
 // `source` where the bodies of functions that `entry` cannot come to hold nothing but their line ends, and
 // sections of debug information too: whatever stands elsewhere has the line it had. A function counts as
 // come to where its name stands in one that is, or in the initializer of a variable that such a one names.
-// The whole text where it defines no such entry.
+// The whole text where it defines no such entry, and where a call of what only an address tells
+// (.callprototype) is come to: any entry may have stored that.
 std::string reached_from(std::string_view source, std::string_view entry);
 
 // `source` likewise, without the body of any function: heads and variables. The whole text where its brackets

@@ -47,6 +47,27 @@ struct NamesIn {
   }
 };
 
+// Whether it calls what only an address tells. `.calltargets` says which functions that may be.
+bool calls_any(const std::vector<ptx::Statement>& body) {
+  return std::any_of(body.begin(), body.end(), [](const ptx::Statement& s) {
+    return s.kind == ptx::Statement::Kind::call_prototype || calls_any(s.body);
+  });
+}
+
+// `visit` of each name that stands in another instruction than a call.
+void named_but_for_calls(const std::vector<ptx::Statement>& body,
+                         const std::function<void(const std::string&)>& visit) {
+  const std::function<void(const ptx::Operand&)> in = [&](const ptx::Operand& o) {
+    if (!o.name.empty()) visit(o.name);
+    for (const ptx::Operand& e : o.elements) in(e);
+  };
+  for (const ptx::Statement& s : body) {
+    if (s.instruction.opcode != "call")
+      for (const ptx::Operand& o : s.instruction.operands) in(o);
+    named_but_for_calls(s.body, visit);
+  }
+}
+
 void shared_in(const std::vector<ptx::Statement>& body,
                const std::function<void(const ptx::Variable&)>& visit) {
   for (const ptx::Statement& s : body) {
@@ -161,6 +182,16 @@ void ModuleLayout::reach(const std::string& entry) {
   std::multimap<std::string_view, const ptx::Variable*> initialized;
   for (const ptx::Variable& v : module.variables)
     if (!v.initializers.empty()) initialized.emplace(v.name, &v);
+  // An address may come from a kernel that ran before: the table of an object that it made.
+  const auto add_addresses = [&] {
+    const auto add = [&](const std::string& name) {
+      if (find_function(name) >= 0) names.add(name);
+    };
+    for (const auto& [name, v] : initialized)
+      for (const ptx::Initializer& i : v->initializers) add(i.value.name);
+    for (const ptx::Function* f : functions) named_but_for_calls(f->body, add);
+  };
+  bool any = false;
   work.push_back(entry);
   while (!work.empty()) {
     const std::string_view name = work.back();
@@ -168,7 +199,12 @@ void ModuleLayout::reach(const std::string& entry) {
     if (const int f = find_function(name); f >= 0) {
       if (reachable[static_cast<size_t>(f)]) continue;
       reachable[static_cast<size_t>(f)] = true;
-      names.add(functions[static_cast<size_t>(f)]->body);
+      const std::vector<ptx::Statement>& body = functions[static_cast<size_t>(f)]->body;
+      names.add(body);
+      if (!any && calls_any(body)) {
+        any = true;
+        add_addresses();
+      }
     }
     for (auto [v, last] = initialized.equal_range(name); v != last; ++v)
       for (const ptx::Initializer& i : v->second->initializers) names.add(i.value);

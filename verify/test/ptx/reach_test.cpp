@@ -71,6 +71,17 @@ TEST(Reach, AFunctionWhoseAddressAVariableHoldsIsKeptWithIt) {
   expect_reached(text, "four", {"four"});
 }
 
+// A kernel may have stored the address that another calls.
+TEST(Reach, WhoCallsAnAddressIsKeptWithTheWholeText) {
+  const std::string text = kHead + ".func f()" + body("to: .callprototype _ ();\ncall %rd1, (), to;\n") +
+                           ".func g()" + body("") + ".entry stores()" + body("mov.u64 %rd1, g;\n") +
+                           ".entry calls()" + body("call f, ();\n") + ".entry among()" +
+                           body("to: .calltargets g;\ncall %rd1, (), to;\n");
+  EXPECT_EQ(reached_from(text, "calls"), text);
+  expect_reached(text, "stores", {"stores", "g"});
+  expect_reached(text, "among", {"among", "g"});
+}
+
 TEST(Reach, BracketsInCommentsStringsAndVectorsAreNone) {
   const std::string text = kHead + ".file 1 \"a{b.cu\"\n// } ;\n/* { \" */\n.func a()" +
                            body("// }\n/* } */ { .reg .b32 %r<2>; } // begin\nmov.b64 %rd1, {%r1, %r2};\n") +

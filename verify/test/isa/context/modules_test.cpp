@@ -16,6 +16,35 @@ TEST(Modules, KeepTheirVariablesFromLaunchToLaunch) {
   EXPECT_EQ(word(context, context.variable(m, "total")), 17u);
 }
 
+// As objects with virtual functions do that one kernel makes and another calls.
+TEST(Modules, AFunctionWhoseAddressAnotherKernelStoredIsCalled) {
+  const std::string text =
+      ".version 8.0\n.target sm_90a\n.address_size 64\n.func (.param .b32 r) seven()\n{\n.reg .b32 "
+      "%x;\nmov.u32 %x, 7;\n"
+      "st.param.b32 [r], %x;\nret;\n}\n.func (.param .b32 r) nine()\n{\n.reg .b32 %x;\nmov.u32 %x, "
+      "9;\nst.param.b32 [r], "
+      "%x;\nret;\n}\n.global .align 8 .u64 table[1] = {nine};\n"
+      ".visible .entry make(.param .u64 out)\n{\n.reg .b64 %d<4>;\nld.param.u64 %d0, [out];\nmov.u64 %d1, "
+      "seven;\n"
+      "ld.global.u64 %d2, [table];\nst.global.u64 [%d0], %d1;\nst.global.u64 [%d0+8], %d2;\nret;\n}\n"
+      ".visible .entry use(.param .u64 in, .param .u64 out)\n{\n.reg .b64 %d<4>;\n.reg .b32 %r;\n.reg .b32 "
+      "%t;\n"
+      ".reg .b64 %o;\nmov.u32 %t, %tid.x;\nmul.wide.u32 %o, %t, 8;\nld.param.u64 %d0, [in];\nld.param.u64 "
+      "%d1, [out];\n"
+      "add.u64 %d0, %d0, %o;\nadd.u64 %d1, %d1, %o;\nld.global.u64 %d2, [%d0];\n{\n.param .b32 x;\n"
+      "to: .callprototype (.param .b32 _) _ ();\ncall (x), %d2, (), to;\nld.param.b32 %r, [x];\n}\n"
+      "st.global.u32 [%d1], %r;\nret;\n}\n";
+  Context context;
+  const Allocation pointers = context.allocate("pointers", 16), out = context.allocate("out", 16);
+  const ModuleHandle m = context.load(text);
+  context.launch(m, "make", {}, {argument(pointers)});
+  run::Shape two;
+  two.block = {2, 1, 1};
+  context.launch(m, "use", two, {argument(pointers), argument(out)});
+  EXPECT_EQ(word(context, out), 7u);
+  EXPECT_EQ(word(context, out, 8), 9u);
+}
+
 TEST(Modules, WithEntriesAndVariablesOfOneNameStandSideBySide) {
   Context context;
   const Allocation out = context.allocate("out", 8);
