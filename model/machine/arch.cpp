@@ -52,7 +52,24 @@ constexpr Features k110{.tcgen05 = "af",
                         .pair_copies = "af",
                         .redux_f32 = "af"};
 constexpr std::string_view kServer = "blackwell", kRtx = "rtx_blackwell";
-constexpr std::array<Arch, 12> kArchs{{
+// Targets whose devices CUDA 13 has left: their PTX, which nvcc 12 makes unless it is told otherwise (sm_52),
+// is compiled for newer devices. What holds is what the oldest of these has, Turing.
+constexpr Arch old(int sm, std::string_view family, int since, std::string_view tensor = "") {
+  return {sm, family, {since, 0, 0}, tensor, 64 * kKiB, 64 * kKiB, 1024, 16, size(75), kNothing, "manual"};
+}
+constexpr std::array<Arch, 24> kArchs{{
+    old(30, "Kepler", 30),
+    old(32, "Kepler", 40),
+    old(35, "Kepler", 31),
+    old(37, "Kepler", 41),
+    old(50, "Maxwell", 40),
+    old(52, "Maxwell", 41),
+    old(53, "Maxwell", 42),
+    old(60, "Pascal", 50),
+    old(61, "Pascal", 50),
+    old(62, "Pascal", 50),
+    old(70, "Volta", 51, "turing"),
+    old(72, "Volta", 61, "turing"),
     {75, "Turing", {63, 0, 0}, "turing", 64 * kKiB, 64 * kKiB, 1024, 16, size(75), kNothing, "manual"},
     {80, "Ampere", {70, 0, 0}, "ampere", 163 * kKiB, 164 * kKiB, 2048, 32, size(80), kNothing, "manual"},
     {86, "Ampere", {71, 0, 0}, "ampere", 99 * kKiB, 100 * kKiB, 1536, 16, size(86), kNothing, "manual"},

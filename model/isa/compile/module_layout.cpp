@@ -17,7 +17,7 @@ namespace {
 using machine::InputError;
 
 // PTX versions by major number and last minor one; earlier ones know none of these targets.
-constexpr std::pair<int, int> kLastMinor[] = {{6, 5}, {7, 8}, {8, 8}, {9, 5}};
+constexpr std::pair<int, int> kLastMinor[] = {{3, 2}, {4, 3}, {5, 1}, {6, 5}, {7, 8}, {8, 8}, {9, 5}};
 constexpr int kNewestVersion = 95;
 
 std::string at_line(int line) { return "line " + std::to_string(line) + ": "; }

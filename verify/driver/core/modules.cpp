@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/machine/product.h"
 #include "verify/driver/core/refused.h"
 #include "verify/image/image.h"
 
@@ -203,7 +204,9 @@ int Modules::newest() const {
     ptx = std::max(ptx, newest.ptx);
     machine_code = std::max(machine_code, newest.machine_code);
   }
-  return ptx != 0 ? ptx : machine_code != 0 ? machine_code : 90;
+  const int known = ptx != 0 ? ptx : machine_code;
+  // Of code that any device takes, such as nvcc 12 makes unless it is told otherwise, nothing can be told.
+  return known >= machine::kProducts.front().sm ? known : 90;
 }
 
 }  // namespace bitwell::driver

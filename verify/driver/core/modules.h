@@ -81,7 +81,8 @@ class Modules {
   const Symbol* symbol(const void* key) const;
   void add_symbol(const void* key, Symbol symbol) { symbols_[key] = std::move(symbol); }
 
-  // The newest device that the registered code is for, PTX before machine code; sm_90 where there is none.
+  // The newest device that the registered code is for, PTX before machine code; sm_90 where there is none, or
+  // none of a device that can be shown.
   int newest() const;
 
  private:

@@ -20,7 +20,11 @@ TEST(Arch, EveryTargetHasItsVersionAndNoOtherExists) {
     char suffix;
     int version;
   };
-  for (const Row& r : {Row{"sm_75", 75, 0, 63},   {"sm_80", 80, 0, 70},      {"sm_86", 86, 0, 71},
+  for (const Row& r : {Row{"sm_30", 30, 0, 30},   {"sm_32", 32, 0, 40},      {"sm_35", 35, 0, 31},
+                       {"sm_37", 37, 0, 41},      {"sm_50", 50, 0, 40},      {"sm_52", 52, 0, 41},
+                       {"sm_53", 53, 0, 42},      {"sm_60", 60, 0, 50},      {"sm_61", 61, 0, 50},
+                       {"sm_62", 62, 0, 50},      {"sm_70", 70, 0, 51},      {"sm_72", 72, 0, 61},
+                       {"sm_75", 75, 0, 63},      {"sm_80", 80, 0, 70},      {"sm_86", 86, 0, 71},
                        {"sm_87", 87, 0, 74},      {"sm_88", 88, 0, 90},      {"sm_89", 89, 0, 78},
                        {"sm_90", 90, 0, 78},      {"sm_90a", 90, 'a', 80},   {"sm_100", 100, 0, 86},
                        {"sm_100a", 100, 'a', 86}, {"sm_100f", 100, 'f', 88}, {"sm_103", 103, 0, 88},
@@ -34,9 +38,10 @@ TEST(Arch, EveryTargetHasItsVersionAndNoOtherExists) {
     EXPECT_EQ(t.version, r.version) << r.name;
   }
   for (const char* name :
-       {"",       "sm_",     "sm_74",  "sm_76",  "sm_79",  "sm_81",      "sm_85",  "sm_90f",
-        "sm_91",  "sm_99",   "sm_101", "sm_104", "sm_122", "sm_75a",     "sm_80a", "sm_89a",
-        "sm_90b", "sm_90aa", "sm_090", "sm_90 ", "SM_90",  "compute_90", "sm_-90", "sm_4294967386"})
+       {"",        "sm_",    "sm_10",  "sm_21",  "sm_36",      "sm_51",  "sm_52a",       "sm_63",
+        "sm_73",   "sm_74",  "sm_76",  "sm_79",  "sm_81",      "sm_85",  "sm_90f",       "sm_91",
+        "sm_99",   "sm_101", "sm_104", "sm_122", "sm_75a",     "sm_80a", "sm_89a",       "sm_90b",
+        "sm_90aa", "sm_090", "sm_90 ", "SM_90",  "compute_90", "sm_-90", "sm_4294967386"})
     EXPECT_THROW(find_target(name), Unsupported) << name;
   EXPECT_THROW(arch(91), ModelBug);
 }
