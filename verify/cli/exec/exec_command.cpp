@@ -214,10 +214,8 @@ void check_launches(const ExecOptions& options, const ProgramRun& run) {
   if (!options.launches_needed || !run.launches.empty() || !run.missing.empty() || !run.mistakes.empty() ||
       !run.stopped.empty())
     return;
-  throw InputError(
-      "'" + options.program[0] +
-      "' launched nothing through the CUDA runtime's shared library: link it with nvcc -cudart shared" +
-      (run.program == 0 ? "" : fmt::format(" (it ended with {})", run.program)));
+  throw InputError("'" + options.program[0] + "' launched nothing through CUDA's runtime or driver" +
+                   (run.program == 0 ? "" : fmt::format(" (it ended with {})", run.program)));
 }
 
 int status_of(const ExecOptions& options, const ProgramRun& run) {
@@ -308,8 +306,7 @@ void add_capture(CLI::App& app, int& status) {
   add_capture_arguments(*command, *options);
   command->prefix_command();
   command->footer(
-      "PROGRAM and its arguments stand last. The program needs the CUDA runtime as a shared library (nvcc "
-      "-cudart shared) and\n"
+      "PROGRAM and its arguments stand last. The program needs\n"
       "its kernels as PTX (-gencode arch=compute_100a,code=compute_100a), or as machine code that nvcc "
       "-lineinfo made, which\n"
       "has its PTX. Launches of one program run one after the other, whatever their streams.");

@@ -97,8 +97,10 @@ CUresult cuGetExportTable(const void** out, const CUuuid* id) {
     const std::string_view path = asks.dli_fname;
     where = ", in " + std::string(path.substr(path.rfind('/') + 1));
   }
-  s.missing("NVIDIA's own CUDA runtime" + where +
-            "; a program that is linked with nvcc -cudart shared takes bitwell's");
+  s.missing(
+      "NVIDIA's own CUDA runtime" + where +
+      "; bitwell's takes its place where that is CUDA 13's and the symbol table is there (not stripped), or "
+      "link with nvcc -cudart shared");
   static bool told = false;
   if (!std::exchange(told, true)) s.tell(R"({"runtime": true})");
   return CUDA_ERROR_NOT_FOUND;
