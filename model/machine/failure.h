@@ -74,6 +74,7 @@ struct Fault : std::runtime_error {
     std::string instruction;
     uint32_t threads = 0;  // of the warp
     std::string on;        // "on barrier 1: 32 threads arrived of 64"
+    uint64_t polled = 0;   // global memory that it reads again and again; 0: none
   };
   std::vector<Waiter> waiters;
 };

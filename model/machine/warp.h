@@ -145,6 +145,7 @@ struct Split {
   uint64_t seen_changes = 0;
   uint32_t looks = 0;         // how often it is yet to be compared with that
   bool polls_global = false;  // has read global memory since
+  uint64_t polled_at = 0;     // where it last read what others may write meanwhile; 0: nowhere
 
   // To be called when it reads global memory; `strongly`: what others may write meanwhile.
   void polls(bool strongly) {

@@ -249,8 +249,9 @@ void Cluster::report_deadlock(const std::string& beside) {
     const isa::Line& line = w.cta->line(*w.split);
     const std::string why = reason(*this, w);
     const auto threads = static_cast<uint32_t>(__builtin_popcount(w.split->mask));
-    all.push_back(
-        {w.cta->place(*w.warp, *w.split, -1), line.text, threads, why.substr(why.find_first_not_of(", "))});
+    all.push_back({w.cta->place(*w.warp, *w.split, -1), line.text, threads,
+                   why.substr(why.find_first_not_of(", ")),
+                   w.split->wait == &kSpins && w.split->polls_global ? w.split->polled_at : 0});
     const std::string of = std::to_string(threads) + " of " +
                            std::to_string(__builtin_popcount(w.warp->live())) + " threads, wait";
     std::string one = " at " + line_words(grid, line.ptx) + " '" + line.text + "'" + why;

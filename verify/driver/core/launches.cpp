@@ -198,6 +198,13 @@ std::string Launches::record(const isa::KernelLaunch& launch, uint64_t number) {
   return recorder_->record(state_.process.context(), buffers, launch, number);
 }
 
+bool Launches::waits_for_host(const machine::Fault& fault) const {
+  return std::any_of(fault.waiters.begin(), fault.waiters.end(), [&](const machine::Fault::Waiter& w) {
+    const Block* const block = w.polled == 0 ? nullptr : state_.memory.find(w.polled);
+    return block != nullptr && block->kind != Kind::device;
+  });
+}
+
 void Launches::launch(const Wanted& w) {
   check(w);
   const uint64_t number = ++count_;
@@ -222,6 +229,11 @@ void Launches::launch(const Wanted& w) {
         std::string_view(answer.fault->what()).find("names no texture or surface") != std::string_view::npos)
       throw machine::Unsupported(std::string(answer.fault->what()) +
                                  ", since the call that makes it is not supported");
+    if (answer.fault && waits_for_host(*answer.fault))
+      throw machine::Unsupported(
+          std::string(answer.fault->what()) +
+          "\n  the host may write there while the kernel runs: bitwell runs each launch to its "
+          "end before the program goes on");
     tell(w, answer, told);
     timed();
   } catch (...) {

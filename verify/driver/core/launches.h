@@ -55,6 +55,8 @@ class Launches {
 
  private:
   const isa::Program& program(Kernel& kernel);
+  // Whether it is a deadlock of who waits for a word that the host reaches.
+  bool waits_for_host(const machine::Fault& fault) const;
   [[noreturn]] void fail(nlohmann::ordered_json told, const std::exception_ptr& why);
   void tell(const Wanted& wanted, const session::Answer& answer, nlohmann::ordered_json& told);
   std::string text_of(const session::Finding& finding, const Module& module, bool source) const;

@@ -95,7 +95,9 @@ CUresult cuGetExportTable(const void** out, const CUuuid* id) {
   std::string where;
   if (dladdr(__builtin_return_address(0), &asks) != 0 && asks.dli_fname != nullptr) {
     const std::string_view path = asks.dli_fname;
-    where = ", in " + std::string(path.substr(path.rfind('/') + 1));
+    const std::string_view file = path.substr(path.rfind('/') + 1);
+    if (file.starts_with("libnvrtc")) return CUDA_ERROR_NOT_FOUND;  // it compiles, and launches nothing
+    where = ", in " + std::string(file);
   }
   s.missing(
       "NVIDIA's own CUDA runtime" + where +

@@ -211,8 +211,14 @@ void store_unknown(const MemoryUse& use, run::Context& context, const run::LaneB
 }
 
 // To be called at every access to shared or global memory: `polled` are the lanes that read global memory.
-void touched(const MemoryUse& use, run::Context& context, uint32_t polled) {
-  if (polled != 0) context.split().polls(use.order.semantics != machine::Semantics::weak);
+// Their addresses stand in `row`.
+void touched(const MemoryUse& use, run::Context& context, uint32_t polled, uint32_t row) {
+  if (polled != 0) {
+    const bool strongly = use.order.semantics != machine::Semantics::weak;
+    context.split().polls(strongly);
+    if (strongly && !use.narrow)
+      context.split().polled_at = context.row<uint64_t>(row)[__builtin_ctz(polled)] + use.offset;
+  }
   const auto space = use.space;
   if (space != Space::local && space != Space::param && space != Space::constant) context.cta.cluster.touch();
 }
@@ -326,7 +332,7 @@ bool load_row(const Op& op, const RowUse& use, run::Context& context) {
     return false;
   run::note_row(machine::AccessKind::read, context, at, size);
   run::tell_row(use, machine::AccessKind::read, context, at, size);
-  touched(use, context, at.global ? ~0u : 0);
+  touched(use, context, at.global ? ~0u : 0, op.a);
   uint32_t* const defined = context.defined();
   for (size_t j = 0; j < use.count; ++j) defined[(*op.results)[j] / machine::kRowBytes] = ~0u;
   return true;
@@ -345,7 +351,7 @@ bool store_row(const Op& op, const RowUse& use, run::Context& context) {
   run::note_row(machine::AccessKind::write, context, at, size);
   run::tell_row(use, machine::AccessKind::write, context, at, size, &op);
   context.cta.cluster.change();
-  touched(use, context, 0);
+  touched(use, context, 0, op.a);
   use.store_rows(context.rows(), op.sources->data(), at.bytes, at.defined);
   return true;
 }
@@ -362,7 +368,7 @@ Next load(const Op& op, run::Context& context, uint32_t mask) {
   run::LaneBytes access;
   run::resolve(use, op.a, context, mask, static_cast<size_t>(use.size) * use.count, machine::AccessKind::read,
                use.count == 1, access);
-  touched(use, context, access.global);
+  touched(use, context, access.global, op.a);
   const size_t all = static_cast<size_t>(use.size) * kLanes;
   if (access.consecutive && use.register_bytes == use.size &&
       (!access.tracked || machine::all_written(access.defined[0], all))) {
@@ -389,7 +395,7 @@ Next store(const Op& op, run::Context& context, uint32_t mask) {
   run::resolve(use, op.a, context, mask, static_cast<size_t>(use.size) * use.count,
                machine::AccessKind::write, use.count == 1, access, &op);
   context.cta.cluster.change();
-  touched(use, context, 0);
+  touched(use, context, 0, op.a);
   if (context.checked && access.tracked && context.cta.cluster.operations_under_way())
     keep_off_copies(use, context, access, mask);
   const size_t all = static_cast<size_t>(use.size) * kLanes;
@@ -425,7 +431,7 @@ Next atomic(const Op& op, run::Context& context, uint32_t mask) {
   const bool any_order = in_any_order(op, context);
   run::resolve(use, op.a, context, mask, static_cast<size_t>(use.size) * use.count,
                machine::AccessKind::update, use.count == 1, access, nullptr, !any_order);
-  touched(use, context, access.global);
+  touched(use, context, access.global, op.a);
   if (use.count > 1 && (mask & ~access.global) != 0)
     throw Fault("a vector atomic on memory that is not global", __builtin_ctz(mask & ~access.global));
   if (context.checked && access.tracked && context.cta.cluster.operations_under_way())
