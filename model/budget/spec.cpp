@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/strict_json/parse.h"
+#include "model/strict_json/write.h"
 
 namespace bitwell::budget {
 namespace {
@@ -39,7 +40,7 @@ class Members {
     return as_formula(*v, path_ + "/" + key);
   }
   static std::string as_formula(const Json& v, const std::string& path) {
-    if (v.is_number_integer()) return v.dump();
+    if (v.is_number_integer()) return strict_json::dumped(v);
     if (!v.is_string()) wrong(path, "a formula (a string or an integer)");
     return v.get<std::string>();
   }

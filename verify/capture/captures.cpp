@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "model/strict_json/parse.h"
+#include "model/strict_json/write.h"
 #include "verify/launch/launch.h"
 #include "verify/launch/output/output_files.h"
 
@@ -39,7 +40,7 @@ std::vector<Capture> read_captures(const std::string& folder) {
 
 void write_capture(const std::string& path, const Capture& c) {
   const json j{{"device", c.device}, {"driver", c.driver}, {"toolkit", c.toolkit}, {"digests", c.digests}};
-  launch::replace_file(path, "the capture", j.dump(2) + "\n");
+  launch::replace_file(path, "the capture", strict_json::dumped(j, 2) + "\n");
 }
 
 std::set<std::string> unrecorded(const std::string& captures) {

@@ -10,6 +10,7 @@
 #include "model/budget/search.h"
 #include "model/layout/tensor_memory.h"
 #include "model/machine/failure.h"
+#include "model/strict_json/write.h"
 #include "verify/capture/captures.h"
 #include "verify/cli/command.h"
 #include "verify/cli/picture/budget_picture.h"
@@ -206,7 +207,7 @@ void report_search(const Spec& spec, const BudgetOptions& o) {
     for (const budget::Choice& c : r.fitting)
       j["fitting"].push_back(
           {{"chosen", c.chosen}, {"fit", fit_json(c.fit)}, {"scores", c.scores}, {"front", c.front}});
-    fmt::print("{}\n", j.dump(2));
+    fmt::print("{}\n", strict_json::dumped(j, 2));
     return;
   }
   fmt::print("{}: {} choices tried, {} that no hardware or kernel has, {} fit\n\n", spec.name, r.tried,
@@ -251,7 +252,7 @@ int run(const BudgetOptions& o) {
       const Audit a = budget::audit(read[i], set);
       if (!a.agrees || !a.written.fits) status = failed;
       if (o.json)
-        fmt::print("{}\n", report_json(read[i], a).dump(2));
+        fmt::print("{}\n", strict_json::dumped(report_json(read[i], a), 2));
       else
         report(read[i], a);
       if (i + 1 < read.size() && !o.json) fmt::print("\n{}\n\n", std::string(80, '-'));

@@ -11,6 +11,7 @@
 #include "model/isa/compile/instructions.h"
 #include "model/isa/compile/module.h"
 #include "model/machine/arch.h"
+#include "model/strict_json/write.h"
 #include "verify/capture/captures.h"
 #include "verify/cli/check_file.h"
 #include "verify/cli/command.h"
@@ -166,7 +167,7 @@ namespace {
 int check(const CheckOptions& options) {
   int status = held;
   const Judged out = check_file(options.path, options.entry, options.verbose, status);
-  fmt::print("{}", options.json ? out.facts.dump(2) + "\n" : out.text);
+  fmt::print("{}", options.json ? strict_json::dumped(out.facts, 2) + "\n" : out.text);
   return status;
 }
 

@@ -9,6 +9,7 @@
 #include "model/machine/failure.h"
 #include "model/machine/tensor/column_mask.h"
 #include "model/machine/tensor/descriptor_fields.h"
+#include "model/strict_json/write.h"
 #include "verify/cli/command.h"
 #include "verify/terminal/table.h"
 
@@ -78,7 +79,7 @@ void show(const DescriptorOptions& o, const std::string& what, const std::vector
                              {"last_bit", f.last},
                              {"value", f.value(word)},
                              {"meaning", f.meaning(word)}});
-    fmt::print("{}\n", j.dump(2));
+    fmt::print("{}\n", strict_json::dumped(j, 2));
   } else {
     std::vector<std::vector<std::string>> rows;
     for (const DescriptorField& f : fields)

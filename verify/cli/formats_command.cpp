@@ -7,6 +7,7 @@
 
 #include "model/machine/failure.h"
 #include "model/number/decode.h"
+#include "model/strict_json/write.h"
 #include "verify/cli/command.h"
 #include "verify/terminal/table.h"
 
@@ -115,7 +116,7 @@ void print_json(const std::string& name) {
     for (const Format* f : number::formats) out.push_back(as_json(*f));
   else
     out.push_back(as_json(find(name)));
-  fmt::print("{}\n", out.dump(2));
+  fmt::print("{}\n", strict_json::dumped(out, 2));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "model/strict_json/write.h"
 #include "verify/cli/check_file.h"
 #include "verify/cli/command.h"
 #include "verify/cli/report/cuda_source.h"
@@ -116,7 +117,7 @@ void judge(const JudgeOptions& options, int& status) {
   if (!options.json) return fmt::print("{}{}\n", text, last);
   nlohmann::json all{{"launch", options.run.path}, {"held", status == held}, {"verdict", last}};
   for (const auto& [name, part] : parts) all[name] = part.facts;
-  fmt::print("{}\n", all.dump(2));
+  fmt::print("{}\n", strict_json::dumped(all, 2));
 }
 
 }  // namespace

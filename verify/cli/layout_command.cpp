@@ -10,6 +10,7 @@
 #include "model/layout/banks.h"
 #include "model/layout/expression.h"
 #include "model/machine/failure.h"
+#include "model/strict_json/write.h"
 #include "verify/cli/command.h"
 #include "verify/cli/picture/layout_picture.h"
 #include "verify/launch/output/output_files.h"
@@ -166,7 +167,7 @@ void show_named(const LayoutOptions& o, const std::string& name, launch::OutputF
       const layout::TensorAddress a = layout::tensor_address(offset);
       j["cells"].push_back({{"cta", a.cta}, {"lane", a.lane}, {"column", a.column}, {"byte", a.byte}});
     }
-    fmt::print("{}\n", j.dump());
+    fmt::print("{}\n", strict_json::dumped(j));
   } else {
     fmt::print("{}\n{}\n", h.name, layout::to_string(h.layout));
     if (h.space == layout::Space::tensor)
@@ -249,7 +250,7 @@ void show_expressions(const LayoutOptions& o, launch::OutputFiles& files) {
     const Composed& c = std::get<Composed>(v);
     const nlohmann::json j = facts(c);
     if (o.json) {
-      fmt::print("{}\n", j.dump());
+      fmt::print("{}\n", strict_json::dumped(j));
     } else {
       fmt::print("{}    size {}, cosize {}, {}\n", layout::to_string(c), layout::size(c.layout),
                  layout::cosize(c.layout),

@@ -9,6 +9,7 @@
 
 #include "model/machine/failure.h"
 #include "model/number/decode.h"
+#include "model/strict_json/write.h"
 #include "verify/cli/command.h"
 #include "verify/mma/mma_dot.h"
 #include "verify/terminal/table.h"
@@ -168,14 +169,15 @@ void list_instructions(bool json) {
   nlohmann::json all = nlohmann::json::array();
   for (const Instruction& i : mma::instructions()) all.push_back(parameters(i));
   if (json) {
-    fmt::print("{}\n", all.dump(2));
+    fmt::print("{}\n", strict_json::dumped(all, 2));
     return;
   }
   std::vector<std::vector<std::string>> rows;
   for (const nlohmann::json& i : all)
     rows.push_back({i["instruction"],
-                    i["products_a_sum"].dump() + (i["by_halves"] ? " (twice, by halves)" : ""),
-                    i["fraction_bits"].dump(), i["rounding"], i["exponent_of_zero"].dump(), i["evidence"]});
+                    strict_json::dumped(i["products_a_sum"]) + (i["by_halves"] ? " (twice, by halves)" : ""),
+                    strict_json::dumped(i["fraction_bits"]), i["rounding"],
+                    strict_json::dumped(i["exponent_of_zero"]), i["evidence"]});
   fmt::print("{}", table({{"instruction"},
                           {"products a sum", true},
                           {"fraction bits", true},
@@ -258,7 +260,7 @@ void run(const MmaOptions& o) {
                                 {"cut", t.cut}});
     j["chunks"].push_back(std::move(chunk));
   }
-  fmt::print("{}\n", j.dump(2));
+  fmt::print("{}\n", strict_json::dumped(j, 2));
 }
 
 }  // namespace

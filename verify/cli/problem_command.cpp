@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/machine/failure.h"
+#include "model/strict_json/write.h"
 #include "verify/cli/command.h"
 #include "verify/launch/file/dimensions.h"
 #include "verify/launch/file/npy.h"
@@ -72,7 +73,7 @@ void write_problem(const problem::Contest& contest, const ProblemOptions& o) {
     nlohmann::json j{{"problem", contest.name}, {"seed", o.seed}, {"files", nlohmann::json::array()}};
     for (const ProblemFile& f : written)
       j["files"].push_back({{"path", f.path}, {"dtype", "u1"}, {"shape", f.shape()}, {"holds", f.what}});
-    fmt::print("{}\n", j.dump(2));
+    fmt::print("{}\n", strict_json::dumped(j, 2));
     return;
   }
   std::vector<std::vector<std::string>> rows;

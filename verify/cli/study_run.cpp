@@ -9,6 +9,7 @@
 #include "bitwell_commit.h"
 #include "experiments/study/shards.h"
 #include "model/machine/failure.h"
+#include "model/strict_json/write.h"
 #include "verify/cli/shell/version.h"
 #include "verify/launch/output/output_files.h"
 #include "verify/terminal/table.h"
@@ -89,7 +90,7 @@ void merge_kept(const study::Study& s, StudyOptions& o, int& status,
   if (merging.json) {
     nlohmann::json all = json_of(s, kept.rows(), missing.empty());
     all["missing"] = missing;
-    fmt::print("{}\n", all.dump(1));
+    fmt::print("{}\n", strict_json::dumped(all, 1));
     return;
   }
   if (!missing.empty()) {
@@ -172,7 +173,7 @@ void run_study(const study::Study& s, StudyOptions& o, int& status,
                                                : "the same command goes on with '" + o.running.csv + "'"));
   }
   if (!o.json.empty()) {
-    files.write(o.json, json_of(s, rows, interrupted == 0).dump(1) + "\n");
+    files.write(o.json, strict_json::dumped(json_of(s, rows, interrupted == 0), 1) + "\n");
     files.commit();
   }
   print(rows);

@@ -8,6 +8,7 @@
 
 #include "model/machine/failure.h"
 #include "model/machine/tensor/tensor_map_bytes.h"
+#include "model/strict_json/write.h"
 #include "verify/cli/command.h"
 #include "verify/launch/launch.h"
 #include "verify/terminal/table.h"
@@ -90,7 +91,7 @@ void show(const std::string& path, bool json) {
   if (json) {
     nlohmann::json j{{"file", path}, {"legal", why.empty()}, {"why", why}};
     for (const auto& [name, value] : arguments) j["arguments"][name] = value;
-    fmt::print("{}\n", j.dump(2));
+    fmt::print("{}\n", strict_json::dumped(j, 2));
   } else {
     std::vector<std::vector<std::string>> rows;
     for (const auto& [name, value] : arguments) rows.push_back({name, value});

@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "model/strict_json/write.h"
 #include "model/timing/b200.h"
 #include "verify/cli/command.h"
 #include "verify/cli/memory_guard.h"
@@ -198,7 +199,7 @@ void time(const TimeOptions& o) {
     for (const session::LaunchTime& l : answer.launches) out["launches"].push_back(facts(l));
     for (const session::WhatIf& w : answer.what_if)
       out["what_if"].push_back({{"name", w.name}, {"if", w.words}, {"us", w.us}});
-    fmt::print("{}\n", out.dump(2));
+    fmt::print("{}\n", strict_json::dumped(out, 2));
     return;
   }
   const std::string_view name = answer.device->called;

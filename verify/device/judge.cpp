@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "model/strict_json/write.h"
 #include "verify/device/children.h"
 #include "verify/device/compare.h"
 #include "verify/verdict/asked.h"
@@ -87,7 +88,7 @@ DeviceReport judge_on_device(const std::vector<const suite::Suite*>& suites, con
   std::string why;
   const auto work = [&](size_t i) -> Answer {
     if (device == nullptr) device = Device::open(why);
-    if (device == nullptr) return {nlohmann::json{{"why", why}}.dump(), false};
+    if (device == nullptr) return {strict_json::dumped(nlohmann::json{{"why", why}}), false};
     nlohmann::json told{{"device", device->name()},
                         {"driver", device->driver()},
                         {"capability", device->compute_capability()}};
@@ -99,7 +100,7 @@ DeviceReport judge_on_device(const std::vector<const suite::Suite*>& suites, con
         told["refused"] = e.what();
       }
     }
-    return {told.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), usable};
+    return {strict_json::dumped(told), usable};
   };
   // The first piece is nothing but the device.
   each_in_children(pieces.size() + 1, work, [&](size_t i, const std::optional<std::string>& text) {

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "model/strict_json/parse.h"
+#include "model/strict_json/write.h"
 #include "verify/capture/digest.h"
 #include "verify/launch/launch.h"
 
@@ -123,7 +124,7 @@ std::string baseline_with(const Baseline& before, const std::vector<Found>& find
                                                      {"entry", k.entry},
                                                      {"findings", k.findings},
                                                      {"text", k.text}});
-  return out.dump(2) + "\n";
+  return strict_json::dumped(out, 2) + "\n";
 }
 
 Sifted sift(const std::vector<Found>& findings, const Entries& entries, const Baseline& baseline) {

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "model/machine/failure.h"
+#include "model/strict_json/write.h"
 #include "verify/capture/digest.h"
 #include "verify/launch/launch.h"
 
@@ -216,7 +217,8 @@ Writer::Writer(const std::string& folder, const Question& question, const Shard&
 }
 
 void Writer::add(const json& line) {
-  if (std::fputs((line.dump() + "\n").c_str(), file_.get()) < 0 || std::fflush(file_.get()) != 0)
+  if (std::fputs((strict_json::dumped(line) + "\n").c_str(), file_.get()) < 0 ||
+      std::fflush(file_.get()) != 0)
     throw InputError("the journal '" + path_ + "' cannot be written: " + std::strerror(errno));
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/strict_json/parse.h"
+#include "model/strict_json/write.h"
 #include "verify/launch/launch.h"
 
 namespace bitwell::prove {
@@ -48,14 +49,14 @@ void add(Report& report, const Part& part, const std::vector<Reply>& replies) {
 }
 
 std::string text_of(const Report& r) {
-  return json{{"bitwell_prove", kFormat},
-              {"version", r.version},
-              {"device", r.device},
-              {"driver", r.driver},
-              {"compute_capability", r.compute_capability},
-              {"digests", r.digests},
-              {"differs", r.differs}}
-             .dump(2) +
+  return strict_json::dumped(json{{"bitwell_prove", kFormat},
+                                  {"version", r.version},
+                                  {"device", r.device},
+                                  {"driver", r.driver},
+                                  {"compute_capability", r.compute_capability},
+                                  {"digests", r.digests},
+                                  {"differs", r.differs}},
+                             2) +
          "\n";
 }
 
@@ -64,8 +65,9 @@ Report read_report(const std::string& path) {
     const json j = strict_json::parse(launch::read_file(path));
     if (!j.is_object()) throw machine::InputError("'" + path + "' is no report of bitwell prove");
     if (field<json>(j, "bitwell_prove", true, path) != kFormat)
-      throw machine::InputError("'" + path + "' is a report of format " + j.at("bitwell_prove").dump() +
-                                ", this bitwell reads format " + std::to_string(kFormat));
+      throw machine::InputError("'" + path + "' is a report of format " +
+                                strict_json::dumped(j.at("bitwell_prove")) + ", this bitwell reads format " +
+                                std::to_string(kFormat));
     const bool number = j.contains("compute_capability") && j.at("compute_capability").is_number_unsigned();
     return {text(j, "device", path),
             text(j, "driver", path),

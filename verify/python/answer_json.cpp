@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/isa/form/variable.h"
+#include "model/strict_json/write.h"
 #include "verify/launch/file/names.h"
 #include "verify/session/fault.h"
 #include "verify/session/findings.h"
@@ -141,7 +142,7 @@ std::string json_of(const session::Answer& answer, size_t launch, const std::str
                              {"overflowed", loss_of(l.overflowed)},
                              {"absorbed", loss_of(l.absorbed)},
                              {"shortened", loss_of(l.shortened)}});
-  return out.dump(-1, ' ', false, json::error_handler_t::replace);
+  return strict_json::dumped(out);
 }
 
 std::string json_of(isa::Context& context, isa::ModuleHandle module) {
@@ -163,7 +164,7 @@ std::string json_of(isa::Context& context, isa::ModuleHandle module) {
   out["variables"] = json::array();
   for (const isa::GlobalVariable& v : context.variables(module))
     out["variables"].push_back({{"name", v.name}, {"address", v.address}, {"bytes", v.size}});
-  return out.dump(-1, ' ', false, json::error_handler_t::replace);
+  return strict_json::dumped(out);
 }
 
 }  // namespace bitwell::python

@@ -14,6 +14,7 @@
 #include "model/number/encode.h"
 #include "model/number/quantise.h"
 #include "model/number/round.h"
+#include "model/strict_json/write.h"
 #include "verify/driver/device_row.h"
 #include "verify/mma/mma_dot.h"
 
@@ -91,7 +92,7 @@ std::string formats_json() {
                    {"nan", f->has_nan()},
                    {"largest", value_of(number::decode(*f, f->max_code() << f->ignored_low))},
                    {"source", f->source}});
-  return out.dump();
+  return strict_json::dumped(out);
 }
 
 void decode(const std::string& format, std::span<const std::byte> codes, int bytes, std::span<double> to) {
@@ -139,23 +140,22 @@ std::string recipes_json() {
                    {"two_level", r.two_level},
                    {"stochastic", r.stochastic},
                    {"hadamard", r.hadamard}});
-  return out.dump();
+  return strict_json::dumped(out);
 }
 
 std::string device_json(int sm) {
   const driver::DeviceRow& row = driver::device_row(sm);
   const machine::Arch& arch = machine::arch(sm);
-  return json{{"name", row.name},
-              {"sm", sm},
-              {"processors", row.size.sms},
-              {"memory", row.size.memory},
-              {"shared", arch.shared},
-              {"threads", arch.sm_threads},
-              {"l2", row.l2},
-              {"clock", row.clock_mhz},
-              {"memory_clock", row.memory_mhz},
-              {"bus", row.bus_bits}}
-      .dump();
+  return strict_json::dumped(json{{"name", row.name},
+                                  {"sm", sm},
+                                  {"processors", row.size.sms},
+                                  {"memory", row.size.memory},
+                                  {"shared", arch.shared},
+                                  {"threads", arch.sm_threads},
+                                  {"l2", row.l2},
+                                  {"clock", row.clock_mhz},
+                                  {"memory_clock", row.memory_mhz},
+                                  {"bus", row.bus_bits}});
 }
 
 Quantised quantise(const std::string& recipe, std::span<const float> x, uint64_t seed) {
@@ -181,7 +181,7 @@ std::string instructions_json() {
                    {"scale", i.rule->scale == nullptr ? json() : json(i.rule->scale->name)},
                    {"scale_vector", i.rule->scale_vector},
                    {"evidence", i.rule->evidence_for(*i.a, *i.b)}});
-  return out.dump();
+  return strict_json::dumped(out);
 }
 
 void dots(const std::string& instruction, size_t k, std::span<const uint32_t> a, std::span<const uint32_t> b,
@@ -229,7 +229,7 @@ Laid lay_out(const std::string& what, const std::string& parameters) {
   const int64_t count = layout::size(laid.layout);
   facts["size"] = count;
   facts["cosize"] = layout::cosize(laid.layout);
-  out.facts = facts.dump();
+  out.facts = strict_json::dumped(facts);
   if (count > layout::kMostOffsets)
     throw InputError("'" + what + "' has " + std::to_string(count) + " coordinates, more than the " +
                      std::to_string(layout::kMostOffsets) + " that are listed");
@@ -248,7 +248,7 @@ std::string layouts_json() {
       parameters.push_back({{"name", p.name}, {"preset", p.preset}, {"what", p.what}});
     out.push_back({{"name", n.name}, {"summary", n.summary}, {"parameters", parameters}});
   }
-  return out.dump();
+  return strict_json::dumped(out);
 }
 
 std::vector<std::byte> tensor_map(const MapArguments& m) {

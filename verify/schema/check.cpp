@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "model/strict_json/write.h"
 #include "verify/schema/fields.h"
 #include "verify/schema/nearest.h"
 
@@ -86,7 +87,7 @@ void find_placeholders(const json& j, const std::string& at, std::vector<std::st
 
 std::string shown(const json& value) {
   constexpr size_t most = 60;
-  const std::string all = value.dump(-1, ' ', false, json::error_handler_t::replace);
+  const std::string all = strict_json::dumped(value);
   return all.size() <= most ? all : all.substr(0, most) + "...";
 }
 

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "model/strict_json/write.h"
 #include "verify/schema/tables.h"
 
 namespace bitwell::schema {
@@ -97,7 +98,7 @@ std::string json_schema() {
     }
     out["$defs"][id(t.of)] = {{"description", t.about}, {"anyOf", std::move(any)}};
   }
-  return out.dump(2) + "\n";
+  return strict_json::dumped(out, 2) + "\n";
 }
 
 }  // namespace bitwell::schema

@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "model/strict_json/write.h"
 #include "verify/bugs/catalogue/delay.h"
 #include "verify/bugs/catalogue/device_counts.h"
 #include "verify/bugs/catalogue/legal_ends.h"
@@ -61,9 +62,9 @@ Gpu gpu_of_this_machine() {
       [](size_t) -> device::Answer {
         std::string why;
         const auto device = device::Device::open(why);
-        if (device == nullptr) return {nlohmann::json{{"why", why}}.dump()};
-        return {
-            nlohmann::json{{"name", device->name()}, {"capability", device->compute_capability()}}.dump()};
+        if (device == nullptr) return {strict_json::dumped(nlohmann::json{{"why", why}})};
+        return {strict_json::dumped(
+            nlohmann::json{{"name", device->name()}, {"capability", device->compute_capability()}})};
       },
       [&](size_t, const std::optional<std::string>& text) {
         const nlohmann::json told =
@@ -100,7 +101,7 @@ device::Answer launch_both(Opened& opened, const std::string& ptx, const bugs::L
     if (opened.device == nullptr) throw machine::InputError(why);
     if (!opened.repeater) opened.repeater.emplace(*opened.device);
   } catch (const std::exception& e) {
-    return {nlohmann::json{{"broken", e.what()}}.dump(), false};
+    return {strict_json::dumped(nlohmann::json{{"broken", e.what()}}), false};
   }
   try {
     for (const char* way : {"plain", "delayed"}) {
@@ -113,7 +114,7 @@ device::Answer launch_both(Opened& opened, const std::string& ptx, const bugs::L
   } catch (const machine::InputError& refused) {
     told["refused"] = refused.what();
   }
-  return {told.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), usable};
+  return {strict_json::dumped(told), usable};
 }
 
 // What a child has told, for people.

@@ -11,6 +11,7 @@
 #include <span>
 #include <thread>
 
+#include "model/strict_json/write.h"
 #include "verify/bugs/mutation/findings_log.h"
 #include "verify/bugs/mutation/judge.h"
 #include "verify/bugs/mutation/known.h"
@@ -400,7 +401,8 @@ CampaignEnd run_campaign_shard(const std::vector<Subject>& subjects, const Campa
       const std::scoped_lock lock(mutex);
       writer->add({{"case", name},
                    {"modules", modules},
-                   {"fingerprint", journal::fingerprint({version, question.asked.dump(), name, modules})},
+                   {"fingerprint",
+                    journal::fingerprint({version, strict_json::dumped(question.asked), name, modules})},
                    {"seconds", took_now},
                    {"found", std::string(bugs::name_of(found.found))},
                    {"what", first_line(found.what)}});

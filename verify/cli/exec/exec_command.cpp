@@ -17,6 +17,7 @@
 #include <system_error>
 
 #include "model/machine/failure.h"
+#include "model/strict_json/write.h"
 #include "verify/cli/command.h"
 #include "verify/cli/exec/exec_options.h"
 #include "verify/cli/exec/exec_report.h"
@@ -247,9 +248,10 @@ void exec(ExecOptions& options, int& status, const char* record_option) {
   check_launches(options, run);
   status = status_of(options, run);
   if (!options.save.empty())
-    write_text(options.save, options.xml ? xml_of(run) : json_of(run).dump(2) + "\n", "--save");
+    write_text(options.save, options.xml ? xml_of(run) : strict_json::dumped(json_of(run), 2) + "\n",
+               "--save");
   if (options.json)
-    fmt::print("{}\n", json_of(run).dump(2));
+    fmt::print("{}\n", strict_json::dumped(json_of(run), 2));
   else if (options.table)
     fmt::print("{}", table_of(run, options.verbose));
   if (!options.launches_needed) say_end(options, run);

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "model/strict_json/write.h"
+
 namespace bitwell::cli {
 namespace {
 
@@ -110,7 +112,7 @@ std::string Trace::text() const {
     }
     events.push_back(std::move(j));
   }
-  return json{{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}}.dump();
+  return strict_json::dumped(json{{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}});
 }
 
 }  // namespace bitwell::cli

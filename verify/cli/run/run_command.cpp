@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "model/strict_json/write.h"
 #include "verify/capture/captures.h"
 #include "verify/cli/command.h"
 #include "verify/cli/memory_guard.h"
@@ -245,11 +246,11 @@ Judged run_once(const RunOptions& options, Until& until) {
              tally.holds(), tally.line(),   tally};
   if (!out.last.empty()) out.last += "\n";
   if (!observed.dumps.missing().empty()) {  // all else is said by then
-    fmt::print("{}", options.json ? out.facts.dump(2) + "\n" : out.text + out.last);
+    fmt::print("{}", options.json ? strict_json::dumped(out.facts, 2) + "\n" : out.text + out.last);
     refuse_missing(observed.dumps);
   }
   if (device != nullptr && device->hung()) {  // the driver's own end would wait for the kernel
-    fmt::print("{}", options.json ? out.facts.dump(2) + "\n" : out.text + out.last);
+    fmt::print("{}", options.json ? strict_json::dumped(out.facts, 2) + "\n" : out.text + out.last);
     std::fflush(nullptr);
     std::_Exit(out.held ? held : failed);
   }
@@ -265,13 +266,13 @@ void add_run(CLI::App& app, int& status) {
     Until until;
     try {
       const Judged ran = naming_shortly(options->verbose, [&] { return run_once(*options, until); });
-      fmt::print("{}", options->json ? ran.facts.dump(2) + "\n" : ran.text + ran.last);
+      fmt::print("{}", options->json ? strict_json::dumped(ran.facts, 2) + "\n" : ran.text + ran.last);
       if (!ran.held) status = failed;
     } catch (const machine::Fault& fault) {
       until.facts["fault"] = session::fault_facts(fault);
       until.tally.end = session::end_of(fault);
       const std::string last = options->races ? "\n" + until.tally.line() : "";
-      if (options->json) fmt::print("{}\n", until.facts.dump(2));
+      if (options->json) fmt::print("{}\n", strict_json::dumped(until.facts, 2));
       throw machine::Fault(fault, with_source(fault.what(), fault.place.cuda, until.ptx) + last);
     }
   });

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "model/strict_json/write.h"
 #include "verify/cli/run/run_sarif.h"
 #include "verify/launch/entry_text.h"
 #include "verify/launch/file/names.h"
@@ -20,8 +21,9 @@ TestCase test_of(const nlohmann::json& expected, const std::string& entry) {
   TestCase out{"'" + expected["buffer"].get<std::string>() + "' is as expected", entry, 0, {}, "", ""};
   if (expected["wrong"] != 0)
     out.failure = {"expected", fmt::format("{} of {} elements are not as expected, the first at {}",
-                                           expected["wrong"].dump(), expected["elements"].dump(),
-                                           expected["first"]["element"].dump())};
+                                           strict_json::dumped(expected["wrong"]),
+                                           strict_json::dumped(expected["elements"]),
+                                           strict_json::dumped(expected["first"]["element"]))};
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "model/strict_json/write.h"
 #include "verify/cli/report/cuda_source.h"
 #include "verify/launch/file/names.h"
 
@@ -125,7 +126,7 @@ std::string sarif(const session::Findings& found, const machine::Fault* fault, c
   const json log{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
                  {"version", "2.1.0"},
                  {"runs", json::array({run})}};
-  return log.dump(2) + "\n";
+  return strict_json::dumped(log, 2) + "\n";
 }
 
 }  // namespace bitwell::cli

@@ -9,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "model/strict_json/write.h"
 #include "verify/capture/captures.h"
 #include "verify/cli/command.h"
 #include "verify/cli/report/short_names.h"
@@ -62,7 +63,7 @@ void merge_verdicts(const MergeOptions& options, int& status) {
                      {"verdicts", nlohmann::json::array()}};
     for (const suite::Case& c : journals.missing) j["missing"].push_back(suite::text_of(c));
     for (const verdict::Verdict& v : verdicts) j["verdicts"].push_back(verdict_json(v, false));
-    fmt::print("{}\n", j.dump(2));
+    fmt::print("{}\n", strict_json::dumped(j, 2));
     return;
   }
   if (!journals.missing.empty()) {

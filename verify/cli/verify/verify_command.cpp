@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "model/strict_json/write.h"
 #include "verify/cli/command.h"
 #include "verify/cli/memory_guard.h"
 #include "verify/cli/report/junit.h"
@@ -77,7 +78,7 @@ void print_cases(const Subject& subject, const verdict::Plan& plan, bool json) {
     if (plan.kernels.empty())
       for (const suite::Kernel& kernel : suite->kernels) add(*suite, kernel);
   }
-  if (json) fmt::print("{}\n", texts.dump(2));
+  if (json) fmt::print("{}\n", strict_json::dumped(texts, 2));
 }
 
 // Judges the cases of a shard that the folder's journals do not have yet.
@@ -130,14 +131,14 @@ void run_shard(const Subject& subject, const VerifyOptions& options, int& status
   end_progress();
   const std::string path = journal ? journal->path() : "";
   if (options.json)
-    fmt::print("{}\n", nlohmann::json{{"suite", subject.name},
-                                      {"shard", shard.index},
-                                      {"shards", shard.of},
-                                      {"cases", all.size()},
-                                      {"judged_before", all.size() - left.size()},
-                                      {"failing", failing},
-                                      {"journal", path}}
-                           .dump(2));
+    fmt::print("{}\n", strict_json::dumped(nlohmann::json{{"suite", subject.name},
+                                                          {"shard", shard.index},
+                                                          {"shards", shard.of},
+                                                          {"cases", all.size()},
+                                                          {"judged_before", all.size() - left.size()},
+                                                          {"failing", failing},
+                                                          {"journal", path}},
+                                           2));
   else
     fmt::print(
         "{}, shard {}/{}: {} of its {} cases judged{}, {}; 'bitwell merge {}' makes the report of all "
@@ -210,7 +211,7 @@ void run(const Subject& subject, const VerifyOptions& options, int& status) {
       if (const verdict::TimedCase* t = time_of(timed, v)) j["verdicts"].back()["time"] = time_json(*t);
     }
     if (options.device) j["device"] = on_device.device, j["driver"] = on_device.driver;
-    fmt::print("{}\n", j.dump(2));
+    fmt::print("{}\n", strict_json::dumped(j, 2));
   } else {
     fmt::print("{}\n\n", summary(subject.name, verdicts, on_device));
     print_verdicts(verdicts, on_device, true, options.verbose);

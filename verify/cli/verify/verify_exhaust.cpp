@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "model/strict_json/write.h"
 #include "verify/terminal/table.h"
 #include "verify/verdict/exhaust.h"
 
@@ -35,7 +36,7 @@ bool exhaust_suites(const std::vector<const suite::Suite*>& suites, const verdic
   if (json) {
     nlohmann::json out{{"holds", holds}, {"most", most}, {"cases", nlohmann::json::array()}};
     for (const verdict::ExhaustedCase& r : rows) out["cases"].push_back(as_json(r));
-    fmt::print("{}\n", out.dump(2));
+    fmt::print("{}\n", strict_json::dumped(out, 2));
     return holds;
   }
   std::vector<std::vector<std::string>> cells;

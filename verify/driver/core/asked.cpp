@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "model/machine/failure.h"
+#include "model/strict_json/write.h"
 
 namespace bitwell::driver {
 namespace {
@@ -51,12 +52,51 @@ void each(A& a, F f) {
   f("record_after", a.record_after);
 }
 
+// Names of files are bytes, which the libraries must have as they are, whether or not they are UTF-8: each
+// byte stands as the character of its number.
+json characters_of(const std::string& bytes) {
+  std::string out;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80)
+      out += c;
+    else
+      out += {static_cast<char>(0xC0 | byte >> 6), static_cast<char>(0x80 | (byte & 0x3F))};
+  }
+  return out;
+}
+json characters_of(const std::vector<std::string>& all) {
+  json out = json::array();
+  for (const std::string& one : all) out.push_back(characters_of(one));
+  return out;
+}
+template <class T>
+json characters_of(const T& number) {
+  return number;
+}
+
+void read_bytes(const json& from, std::string& to) {
+  to.clear();
+  const std::string text = from;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto first = static_cast<unsigned char>(text[i]);
+    to += first < 0x80 ? text[i] : static_cast<char>(first << 6 | (text.at(++i) & 0x3F));
+  }
+}
+void read_bytes(const json& from, std::vector<std::string>& to) {
+  for (const json& one : from) read_bytes(one, to.emplace_back());
+}
+template <class T>
+void read_bytes(const json& from, T& to) {
+  from.get_to(to);
+}
+
 }  // namespace
 
 std::string text_of(const Asked& asked) {
   json j;
-  each(asked, [&](const char* key, const auto& member) { j[key] = member; });
-  return j.dump(1) + "\n";
+  each(asked, [&](const char* key, const auto& member) { j[key] = characters_of(member); });
+  return strict_json::dumped(j, 1) + "\n";
 }
 
 Asked asked_from(const std::string& text) {
@@ -64,7 +104,7 @@ Asked asked_from(const std::string& text) {
   try {
     const json j = json::parse(text);
     each(out, [&](const char* key, auto& member) {
-      if (j.contains(key)) j.at(key).get_to(member);
+      if (j.contains(key)) read_bytes(j.at(key), member);
     });
   } catch (const json::exception& e) {
     throw machine::InputError(std::string(kAskedVariable) + ": " + e.what());

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "model/machine/limits.h"
+#include "model/strict_json/write.h"
 #include "verify/driver/core/not_run.h"
 #include "verify/driver/core/parameters.h"
 #include "verify/driver/core/recorder.h"
@@ -134,7 +135,7 @@ void Launches::check_size(const Wanted& w, CUresult error) {
 void Launches::mistake(const std::string& call, const Mistake& what) {
   const std::string text = call + ": " + what.what();
   error("bitwell: " + text + "\n", sanitizer_mistake(call, what));
-  if (is_judged(state_.asked)) state_.tell(Ordered{{"mistake", text}}.dump());
+  if (is_judged(state_.asked)) state_.tell(strict_json::dumped(Ordered{{"mistake", text}}));
 }
 
 session::Judging Launches::judging(bool judged, const Wanted& wanted) const {
@@ -240,7 +241,7 @@ void Launches::launch(const Wanted& w) {
     timed();
     fail(std::move(told), std::current_exception());
   }
-  state_.tell(told.dump());
+  state_.tell(strict_json::dumped(told));
 }
 
 void Launches::fail(const std::string& kernel, const std::exception_ptr& why) {
@@ -257,7 +258,7 @@ void Launches::fail(Ordered told, const std::exception_ptr& why) {
   told["status"] = static_cast<int>(end.status);
   told["verdict"] = end.verdict;
   told["words"] = end.words;
-  state_.tell(told.dump());
+  state_.tell(strict_json::dumped(told));
   if (end.lost) state_.lost = end.error;
   throw NotRun(end.error);
 }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "model/strict_json/write.h"
 #include "verify/driver/names/not_supported.h"
 #include "verify/launch/memory_watch.h"
 
@@ -21,7 +22,7 @@ void watch_memory(State& s) {
   static const launch::MemoryWatch* const watch = new launch::MemoryWatch(left, [&s, left](uint64_t touched) {
     const std::string words = launch::out_of_memory("the program", touched, left);
     say(words);
-    s.tell(nlohmann::json{{"stopped", words}}.dump());
+    s.tell(strict_json::dumped(nlohmann::json{{"stopped", words}}));
     _exit(kUnusable);
   });
   static_cast<void>(watch);
@@ -151,7 +152,7 @@ void State::missing(const std::string& what, int status) {
   say("not supported: " + what);
   nlohmann::json told{{"missing", what}};
   if (status != 0) told["status"] = status;
-  tell(told.dump());
+  tell(strict_json::dumped(told));
 }
 
 bool State::misses_textures() const {

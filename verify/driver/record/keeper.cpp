@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "model/strict_json/write.h"
 #include "verify/driver/core/parameters.h"
 #include "verify/driver/core/refused.h"
 #include "verify/driver/core/say.h"
@@ -270,7 +271,7 @@ void Keeper::keep_after(const Begun& begun) {
     buffer.erase("all_written");  // a GPU says of no byte that it was not
   }
   std::ofstream out(file);
-  out << launch.dump(1) << "\n";
+  out << strict_json::dumped(launch, 1) << "\n";
   if (!out.flush()) throw machine::InputError("cannot write '" + file.string() + "'");
 }
 
@@ -303,7 +304,7 @@ void Keeper::end(Begun& begun, CUresult launched) {
   } catch (const std::exception& e) {
     say(fmt::format("launch {}: {}", begun.number, e.what()));
   }
-  if (!asked_.told.empty()) append(asked_.told, begun.told.dump() + "\n");
+  if (!asked_.told.empty()) append(asked_.told, strict_json::dumped(begun.told) + "\n");
 }
 
 }  // namespace bitwell::driver

@@ -6,6 +6,7 @@
 #include "model/machine/failure.h"
 #include "model/ptx/parse.h"
 #include "model/run/stuck/nearby.h"
+#include "model/strict_json/write.h"
 #include "verify/launch/file/names.h"
 #include "verify/launch/init/parameter_uses.h"
 #include "verify/launch/init/signature.h"
@@ -275,7 +276,7 @@ std::string launch_template(const std::string& text, const std::string& path, co
            {"bin", kToFillIn},
            {"//", "a __constant__ of " + std::to_string(size_of(v)) + " bytes" + others("bin")}});
   if (!variables.empty()) out["variables"] = std::move(variables);
-  return out.dump(2) + "\n";
+  return strict_json::dumped(out, 2) + "\n";
 }
 
 }  // namespace bitwell::launch

@@ -8,6 +8,7 @@
 
 #include "model/machine/failure.h"
 #include "model/machine/tensor/tensor_map_bytes.h"
+#include "model/strict_json/write.h"
 #include "verify/launch/file/launch_json.h"
 #include "verify/launch/file/npy.h"
 #include "verify/launch/file/numbers.h"
@@ -164,7 +165,7 @@ std::string write_launch(const Launch& launch, const std::string& folder) {
   }
   const std::string path = fs::path(folder) / "LAUNCH.json";
   files.plan(path, "the replay");
-  files.write(path, j.dump(2) + "\n");
+  files.write(path, strict_json::dumped(j, 2) + "\n");
   files.commit();
   return path;
 }

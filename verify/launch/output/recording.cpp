@@ -7,6 +7,7 @@
 #include <set>
 
 #include "model/machine/memory/heap.h"
+#include "model/strict_json/write.h"
 #include "verify/launch/output/hexadecimal.h"
 
 namespace bitwell::launch {
@@ -200,7 +201,7 @@ std::string Recording::text(const std::string& ptx, const Keep& keep, const Leav
     if (!v.is_const) one["output"] = "out/" + v.file + ".bin";
     j["variables"].push_back(std::move(one));
   }
-  return j.dump(1) + "\n";
+  return strict_json::dumped(j, 1) + "\n";
 }
 
 }  // namespace bitwell::launch
