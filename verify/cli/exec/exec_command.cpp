@@ -199,7 +199,7 @@ void say_end(const ExecOptions& options, const ProgramRun& run) {
   std::string text;
   if (options.asked.sanitizer_words)
     text = fmt::format("========= ERROR SUMMARY: {} error{}\n", run.errors(), run.errors() == 1 ? "" : "s");
-  else if (run.launches.empty() && run.missing.empty() && run.mistakes.empty())
+  else if (run.launches.empty() && run.missing.empty() && run.mistakes.empty() && run.bugs.empty())
     return;  // a program without CUDA
   else
     text = fmt::format(
@@ -213,7 +213,7 @@ void say_end(const ExecOptions& options, const ProgramRun& run) {
 
 void check_launches(const ExecOptions& options, const ProgramRun& run) {
   if (!options.launches_needed || !run.launches.empty() || !run.missing.empty() || !run.mistakes.empty() ||
-      !run.stopped.empty())
+      !run.bugs.empty() || !run.stopped.empty())
     return;
   throw InputError("'" + options.program[0] + "' launched nothing through CUDA's runtime or driver" +
                    (run.program == 0 ? "" : fmt::format(" (it ended with {})", run.program)));
@@ -222,7 +222,7 @@ void check_launches(const ExecOptions& options, const ProgramRun& run) {
 int status_of(const ExecOptions& options, const ProgramRun& run) {
   if (options.launches_needed) return worst(run);
   if (!run.stopped.empty()) return unusable;
-  if (run.with_status(model_bug) != 0) return model_bug;
+  if (!run.bugs.empty() || run.with_status(model_bug) != 0) return model_bug;
   if (run.errors() != 0 && options.error_exitcode != 0) return options.error_exitcode;
   if (run.with_status(unusable) != 0) return unusable;
   if (run.unrunnable || run.with_status(unsupported) != 0) return unsupported;

@@ -65,6 +65,8 @@ ProgramRun read_told(const std::string& file) {
         out.missing.push_back(missing);
     } else if (told.contains("mistake")) {
       out.mistakes.push_back(told["mistake"]);
+    } else if (told.contains("bug")) {
+      out.bugs.push_back(told["bug"]);
     } else if (told.contains("runtime")) {
       runtime = true;
     } else if (told.contains("stopped")) {
@@ -97,18 +99,21 @@ std::string table_of(const ProgramRun& run, bool verbose) {
                           rows);
   if (!run.mistakes.empty()) out += fmt::format("errors of the host's part: {}\n", run.mistakes.size());
   for (const std::string& m : run.missing) out += "not supported: " + m + "\n";
+  for (const std::string& b : run.bugs) out += "a bug in bitwell: " + b + "\n";
   return out + fmt::format("the program ended with {}\n", run.program);
 }
 
 json json_of(const ProgramRun& run) {
   json out{{"program", run.program}, {"missing", run.missing}, {"launches", run.launches}};
   if (!run.mistakes.empty()) out["mistakes"] = run.mistakes;
+  if (!run.bugs.empty()) out["bugs"] = run.bugs;
   if (!run.stopped.empty()) out["stopped"] = run.stopped;
   return out;
 }
 
 int worst(const ProgramRun& run) {
   if (!run.stopped.empty()) return unusable;
+  if (!run.bugs.empty()) return model_bug;
   int out = held;
   for (const int status : {int{unusable}, int{unsupported}, int{failed}, int{model_bug}})
     if (run.with_status(status) != 0 || (status == failed && !run.mistakes.empty())) out = status;

@@ -12,6 +12,7 @@ struct ProgramRun {
   std::vector<nlohmann::json> launches;
   std::vector<std::string> missing;
   std::vector<std::string> mistakes;  // of the host's part
+  std::vector<std::string> bugs;      // of bitwell's, outside launches
   bool unrunnable = false;            // some of what is missing is the program's code
   std::string stopped;                // why the program was, or empty
   int program = 0;                    // its exit status, or 128 and the signal that ended it

@@ -155,6 +155,11 @@ void State::missing(const std::string& what, int status) {
   tell(strict_json::dumped(told));
 }
 
+void State::bug(const std::string& what) {
+  say("a bug in bitwell: " + what);
+  tell(strict_json::dumped(nlohmann::json{{"bug", what}}));
+}
+
 bool State::misses_textures() const {
   return std::any_of(said_.begin(), said_.end(), [](const std::string& what) {
     return what.find("Tex") != std::string::npos || what.find("Surf") != std::string::npos ||

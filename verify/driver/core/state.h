@@ -74,6 +74,8 @@ struct State {
   bool misses_textures() const;
   // The program's code, or a part of it.
   void cannot_run(const std::string& what) { missing(what, kUnsupported); }
+  // A call that bitwell itself spoils: said, and the command ends with it.
+  void bug(const std::string& what);
 
  private:
   const DeviceRow* device_ = nullptr;
@@ -119,15 +121,15 @@ CUresult guarded(const char* name, F f) noexcept {
     if (*e.what() != 0) say(Named::of(name) + ": " + e.what());
     return e.code;
   } catch (const machine::Unsupported& e) {
-    say(std::string(name) + ": unsupported: " + e.what());
+    s.cannot_run(Named::of(name) + ": " + e.what());
     return CUDA_ERROR_NOT_SUPPORTED;
   } catch (const machine::InputError& e) {
-    say(Named::of(name) + ": " + e.what());
+    s.launches.mistake(Named::of(name), Mistake(CUDA_ERROR_INVALID_VALUE, e.what()));
     return CUDA_ERROR_INVALID_VALUE;
   } catch (const std::bad_alloc&) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   } catch (const std::exception& e) {
-    say(std::string(name) + ": a bug in bitwell: " + e.what());
+    s.bug(Named::of(name) + ": " + e.what());
     return CUDA_ERROR_UNKNOWN;
   }
 }
