@@ -22,6 +22,9 @@ std::string hex(uint64_t address) {
   return out.data();
 }
 
+// Of the host's and of managed memory, with the guard behind it.
+uint64_t mapped_bytes(uint64_t bytes) { return plus(padded(bytes, kPage), machine::kGuard); }
+
 // What the program reads of it, nobody knows: what kernels store there need not be whole, as padding is not.
 void need_not_be_whole(isa::Context& context, uint64_t address) {
   machine::Region& r = *context.memory().find(address, 0);
@@ -33,10 +36,10 @@ void need_not_be_whole(isa::Context& context, uint64_t address) {
 
 Block& DeviceMemory::allocate(uint64_t bytes, Kind kind, unsigned flags, uint64_t most, const void* owner) {
   if (bytes == 0) throw Refused(CUDA_ERROR_INVALID_VALUE);
-  if (bytes > most || bytes_ > most - bytes)
+  if (bytes > most || (kind == Kind::device && device_bytes_ > most - bytes))
     throw Refused(CUDA_ERROR_OUT_OF_MEMORY, std::to_string(bytes) + " bytes are asked for, of " +
                                                 std::to_string(most) + " the program has " +
-                                                std::to_string(bytes_) + " already");
+                                                std::to_string(device_bytes_) + " already");
   Block b;
   b.bytes = bytes;
   b.kind = kind;
@@ -47,13 +50,19 @@ Block& DeviceMemory::allocate(uint64_t bytes, Kind kind, unsigned flags, uint64_
   if (kind == Kind::device) {
     b.address = context_.allocate(b.name, bytes).address;
   } else {
-    b.mapped = mmap(nullptr, padded(bytes, kPage), PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    // The host puts mappings side by side: nothing of ours stands in the guard behind this one.
+    b.mapped =
+        mmap(nullptr, mapped_bytes(bytes), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (b.mapped == MAP_FAILED) throw Refused(CUDA_ERROR_OUT_OF_MEMORY);
+    if (mprotect(b.mapped, padded(bytes, kPage), PROT_READ | PROT_WRITE) != 0) {
+      munmap(b.mapped, mapped_bytes(bytes));
+      throw Refused(CUDA_ERROR_OUT_OF_MEMORY);
+    }
     b.address = context_.adopt(b.name, b.mapped, bytes).address;
   }
   need_not_be_whole(context_, b.address);
   bytes_ += bytes;
+  if (kind == Kind::device) device_bytes_ += bytes;
   gone_.erase(b.address);
   return all_[b.address] = std::move(b);
 }
@@ -103,8 +112,9 @@ void DeviceMemory::release(uint64_t address, bool host) {
 void DeviceMemory::drop(std::map<uint64_t, Block>::iterator at, bool with_all) {
   const Block& b = at->second;
   context_.free({b.address, b.bytes, 0});
-  if (b.mapped != nullptr) munmap(b.mapped, padded(b.bytes, kPage));
+  if (b.mapped != nullptr) munmap(b.mapped, mapped_bytes(b.bytes));
   if (b.kind != Kind::registered) bytes_ -= b.bytes;
+  if (b.kind == Kind::device) device_bytes_ -= b.bytes;
   gone_[b.address] = {b.name, with_all};
   all_.erase(at);
 }

@@ -33,7 +33,7 @@ class DeviceMemory {
  public:
   explicit DeviceMemory(isa::Context& context) : context_(context) {}
 
-  // Refused CUDA_ERROR_OUT_OF_MEMORY beyond `most` bytes in all.
+  // Refused CUDA_ERROR_OUT_OF_MEMORY beyond `most` bytes: of the device's kind in all, of another each.
   Block& allocate(uint64_t bytes, Kind kind, unsigned flags, uint64_t most, const void* owner);
   Block& add_host(void* host, uint64_t bytes, unsigned flags, const void* owner);
   // Of a first address, of one of these kinds; a Mistake where it is none.
@@ -56,7 +56,8 @@ class DeviceMemory {
   // So often a value of 1, 2 or 4 bytes.
   void fill(uint64_t to, uint32_t value, unsigned size, uint64_t count);
 
-  uint64_t bytes() const { return bytes_; }
+  uint64_t bytes() const { return bytes_; }                // of all kinds but what is registered
+  uint64_t device_bytes() const { return device_bytes_; }  // that are no host's too
   const std::map<uint64_t, Block>& all() const { return all_; }
 
  private:
@@ -71,7 +72,7 @@ class DeviceMemory {
     bool with_all = false;
   };
   std::map<uint64_t, Gone> gone_;  // by address
-  uint64_t bytes_ = 0, count_ = 0;
+  uint64_t bytes_ = 0, device_bytes_ = 0, count_ = 0;
 };
 
 }  // namespace bitwell::driver

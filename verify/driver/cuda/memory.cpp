@@ -93,7 +93,7 @@ extern "C" {
 CUresult cuMemGetInfo(size_t* free, size_t* total) {
   return driver_call("cuMemGetInfo", [&](State& s) {
     if (total != nullptr) *total = s.most_memory();
-    if (free != nullptr) *free = s.most_memory() - std::min(s.most_memory(), s.memory.bytes());
+    if (free != nullptr) *free = s.most_memory() - std::min(s.most_memory(), s.memory.device_bytes());
   });
 }
 CUresult cuMemAlloc(CUdeviceptr* out, size_t bytes) {
