@@ -476,9 +476,17 @@ bool read_generic(Context& context, int lane, uint64_t address, size_t size, voi
 
 std::string read_string(Context& context, int lane, uint64_t address) {
   std::string out;
-  for (;; ++address) {
+  for (bool told = false;; ++address) {
     char c = 0;
-    read_generic(context, lane, address, 1, &c);
+    if (!read_generic(context, lane, address, 1, &c) && !told) {
+      told = true;
+      if (context.follow() != nullptr)
+        context.follow()->used(context.cta.line(context.split()).ptx, "what printf prints");
+      else if (context.checked)
+        throw Fault("printf or assert takes a string at " + hex(address - out.size()) + " whose byte " +
+                        std::to_string(out.size()) + " was never written",
+                    lane);
+    }
     if (c == '\0') return out;
     out += c;
   }

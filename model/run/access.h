@@ -22,11 +22,11 @@ struct LaneBytes {
 
 // Where each lane of `mask` finds its `size` bytes, at the addresses of row `row`. Faults on an address that
 // was never written, is misaligned, lies outside every region of its space, or may not be written.
-// `together`: lanes whose bytes follow each other may be told as one run (LaneBytes::consecutive). `store`:
+// `as_one`: lanes whose bytes follow each other may be told as one run (LaneBytes::consecutive). `store`:
 // of a MemoryUse, which stores its sources there. `claimed`: what is reached in global memory is claimed
 // where the cluster runs beside others; else that is the caller's.
 void resolve(const isa::AddressUse& use, uint32_t row, Context& context, uint32_t mask, size_t size,
-             AccessKind kind, bool together, LaneBytes& out, const isa::Op* store = nullptr,
+             AccessKind kind, bool as_one, LaneBytes& out, const isa::Op* store = nullptr,
              bool claimed = true);
 
 // Whether those who watch need not be told of a read by lanes of the warp (Parallel::passes_over), which has
@@ -44,7 +44,8 @@ machine::Origin access_origin(Context& context, const LaneBytes& access, int lan
 // The shared::cluster address of bytes that stand in the shared memory of the cluster; nothing elsewhere.
 std::optional<uint64_t> shared_address(const Cluster& cluster, const std::byte* bytes);
 
-// The bytes of one lane's generic address up to a zero (strings of printf and assert).
+// The bytes of one lane's generic address up to a zero (strings of printf and assert). Faults on one that was
+// never written.
 std::string read_string(Context& context, int lane, uint64_t address);
 // Copies `size` bytes from one lane's generic address; returns whether all of them were written.
 bool read_generic(Context& context, int lane, uint64_t address, size_t size, void* to);
