@@ -74,6 +74,15 @@ Texture texture(State& s, const cudaResourceDesc& r, const cudaTextureDesc& how)
   } else {
     refuse(s, "of a CUDA array");
   }
+  // As CUDA has them (programming guide 13.0, technical specifications); beyond, no product need fit.
+  constexpr uint64_t most_texels = uint64_t{1} << 28, most_width = 131072, most_height = 65000,
+                     most_pitch = 2097120;
+  if (out.size[0] > (out.dimensions == 1 ? most_texels : most_width) || out.size[1] > most_height ||
+      out.pitch > most_pitch)
+    throw Refused(CUDA_ERROR_INVALID_VALUE, "a texture of " + std::to_string(out.size[0]) + " by " +
+                                                std::to_string(out.size[1]) + " texels, rows of " +
+                                                std::to_string(out.pitch) +
+                                                " bytes, is larger than a device takes");
   if (how.sRGB != 0) refuse(s, "with sRGB");
   if (out.size[0] == 0 || out.size[1] == 0)
     throw Refused(CUDA_ERROR_INVALID_VALUE, "a texture without texels");
