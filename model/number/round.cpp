@@ -34,18 +34,17 @@ Exact overflowed(const Format& f, bool negative, Rounding mode, Overflow overflo
 }  // namespace
 
 Exact round(const Format& f, const Exact& v, Rounding mode, Overflow overflow) {
-  if (v.is_nan()) return v;
+  const bool negative = v.negative && f.is_signed;
+  if (v.is_nan()) return negative == v.negative ? v : Exact{Kind::nan, negative};
   if (v.is_infinity()) {
-    if (overflow == Overflow::saturate) return largest(f, v.negative);
-    return {f.has_infinity() ? Kind::infinity : Kind::nan, v.negative && f.is_signed};
+    if (overflow == Overflow::saturate) return largest(f, negative);
+    return {f.has_infinity() ? Kind::infinity : Kind::nan, negative};
   }
   const int least =
       f.special == Special::scale ? -f.bias : f.emin() - f.fraction_bits;  // the smallest unit's exponent
   if (v.significand == 0)
-    return f.special == Special::scale ? Exact{Kind::finite, false, 1, least}
-                                       : Exact{Kind::finite, v.negative};
+    return f.special == Special::scale ? Exact{Kind::finite, false, 1, least} : Exact{Kind::finite, negative};
 
-  const bool negative = v.negative && f.special != Special::scale;
   const int unit = std::max(v.exponent + bit_width(v.significand) - (f.fraction_bits + 1), least);
   const int drop = unit - v.exponent;
   u128 kept = 0;
@@ -58,7 +57,7 @@ Exact round(const Format& f, const Exact& v, Rounding mode, Overflow overflow) {
     const u128 rest = v.significand - (kept << drop);
     if (rounds_up(mode, negative, (kept & 1) != 0, rest, u128{1} << (drop - 1))) ++kept;
   }
-  Exact out{Kind::finite, v.negative && f.is_signed, kept, unit};
+  Exact out{Kind::finite, negative, kept, unit};
   if (kept >> (f.fraction_bits + 1) != 0) {  // carried into the next binade
     out.significand >>= 1;
     ++out.exponent;

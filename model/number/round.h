@@ -21,9 +21,15 @@ enum class Overflow {
   saturate  // the largest finite value, infinities too (PTX .satfinite)
 };
 
+// Whether the format has values of this one's sign. Zeros and NaN are of either.
+inline bool has_sign_of(const Format& format, const Exact& value) {
+  return format.is_signed || !value.negative || value.is_zero() || value.is_nan();
+}
+
 // The value of `format` that `value` rounds to: finite results have at most fraction_bits + 1 significant
 // bits and are normalised for encode(). NaN stays NaN (encode() refuses it for formats without one). UE8M0
-// has no zero and no sign: magnitudes are rounded, anything at or below 2^-127 gives 2^-127.
+// has no zero: anything at or below 2^-127 gives 2^-127. Of what has no sign magnitudes are rounded; who
+// takes values of users' asks has_sign_of first.
 Exact round(const Format& format, const Exact& value, Rounding rounding, Overflow overflow);
 
 // The same toward zero, or away from it where `random`, a number of `bits` bits, makes a carry with the first

@@ -36,6 +36,8 @@ Words read_words(const std::string& text, const Format& f, bool values, const ch
       if (values) {
         const double v = std::stod(token, &used);
         const number::Exact exact = number::decode(number::f64, std::bit_cast<uint64_t>(v));
+        if (!number::has_sign_of(f, exact))
+          throw InputError(fmt::format("{}: {} has no value {}", what, f.name, token));
         const number::Exact held =
             number::round(f, exact, number::Rounding::nearest_even,
                           std::isinf(v) ? number::Overflow::ieee : number::Overflow::saturate);

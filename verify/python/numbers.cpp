@@ -1,5 +1,7 @@
 #include "verify/python/numbers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -119,6 +121,8 @@ void encode(const std::string& format, std::span<const double> values, const std
   check_count("codes", codes.size() / static_cast<size_t>(bytes), values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     const Exact exact = number::decode(number::f64, std::bit_cast<uint64_t>(values[i]));
+    if (!number::has_sign_of(f, exact))
+      throw InputError(fmt::format("element {} is {}, and format '{}' has no sign", i, values[i], format));
     const Exact rounded =
         number::round(f, exact, way, saturate ? number::Overflow::saturate : number::Overflow::ieee);
     if (rounded.is_nan() && !f.has_nan())

@@ -27,6 +27,7 @@ const number::Format* format_of(const Output& o) {
 
 // A number's place among all of its format: neighbours differ by 1, and both zeros are 0.
 int64_t place_of(const number::Format& f, long double value) {
+  if (!f.is_signed && value < 0) return -place_of(f, -value);  // none of the format's, but it may be wanted
   const auto exact = number::decode(number::f64, std::bit_cast<uint64_t>(static_cast<double>(value)));
   const uint64_t code =
       number::encode(f, number::round(f, exact, number::Rounding::nearest_even, number::Overflow::saturate));

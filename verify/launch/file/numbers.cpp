@@ -1,7 +1,9 @@
 #include "verify/launch/file/numbers.h"
 
+#include <array>
 #include <bit>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 
 #include "model/machine/failure.h"
@@ -23,10 +25,15 @@ double to_double(const number::Format& format, uint64_t code) {
 uint64_t to_code(const number::Format& format, double value) {
   if (std::isnan(value) && !format.has_nan())
     throw InputError("a NaN, which " + std::string(format.name) + " does not have");
+  const number::Exact exact = number::decode(number::f64, std::bit_cast<uint64_t>(value));
+  if (!number::has_sign_of(format, exact)) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.9g", value);
+    throw InputError("the value " + std::string(text.data()) + ", and " + std::string(format.name) +
+                     " has no sign");
+  }
   const auto overflow = format.has_infinity() ? number::Overflow::ieee : number::Overflow::saturate;
-  return number::encode(format,
-                        number::round(format, number::decode(number::f64, std::bit_cast<uint64_t>(value)),
-                                      number::Rounding::nearest_even, overflow));
+  return number::encode(format, number::round(format, exact, number::Rounding::nearest_even, overflow));
 }
 
 template <class T>

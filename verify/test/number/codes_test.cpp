@@ -1,6 +1,7 @@
 // Laws of decode, round and encode, over every code of every format up to 16 bits.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 
 #include "model/number/decode.h"
@@ -44,6 +45,26 @@ TEST(Codes, LimitsAreTheStandards) {
   EXPECT_TRUE(decode(ue8m0, 0xFF).is_nan());
   EXPECT_EQ(as_double(decode(ue8m0, 0)), 0x1p-127);
   EXPECT_TRUE(decode(tf32, 0x7F800001).is_infinity());  // the low 13 bits go before classification
+}
+
+// As large as they are: neither branch of round() gives a value that encode() has to refuse.
+TEST(Codes, WhatHasNoSignRoundsMagnitudes) {
+  for (const Format* f : {&ue4m3, &ue8m0})
+    for (const double magnitude : {1.0, 1.3, 300.0, 1e9, 1e300, HUGE_VAL})
+      for (const Rounding way :
+           {Rounding::nearest_even, Rounding::toward_negative, Rounding::toward_positive}) {
+        const auto code = [&](double v) {
+          return encode(*f, round(*f, decode(f64, std::bit_cast<uint64_t>(v)), way, Overflow::saturate));
+        };
+        EXPECT_EQ(code(-magnitude), code(magnitude)) << f->name << " " << magnitude;
+      }
+  EXPECT_EQ(encode(ue4m3, round(ue4m3, {Kind::nan, true}, Rounding::nearest_even, Overflow::saturate)),
+            0x7Fu);
+  EXPECT_TRUE(has_sign_of(e4m3, {Kind::finite, true, 1, 0}));
+  EXPECT_FALSE(has_sign_of(ue4m3, {Kind::finite, true, 1, 0}));
+  EXPECT_FALSE(has_sign_of(ue4m3, {Kind::infinity, true}));
+  EXPECT_TRUE(has_sign_of(ue4m3, {Kind::finite, true}));
+  EXPECT_TRUE(has_sign_of(ue8m0, {Kind::nan, true}));
 }
 
 TEST(Codes, EncodingADecodedCodeGivesTheCodeBack) {

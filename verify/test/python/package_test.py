@@ -99,6 +99,8 @@ class Numbers(unittest.TestCase):
         for call, words in ((lambda: bitwell.decode("f8", [1]), "there are e2m1"),
                             (lambda: bitwell.encode("e2m1", [np.nan]), "has none"),
                             (lambda: bitwell.encode("e2m1", [1], rounding="up"), "rn, rna"),
+                            (lambda: bitwell.encode("ue4m3", [1, -1]), "element 1 is -1, and format 'ue4m3' has no sign"),
+                            (lambda: bitwell.encode("ue8m0", [-np.inf]), "element 0 is -inf, and format 'ue8m0' has no sign"),
                             (lambda: bitwell.decode("f32", np.zeros(1, np.uint8)), "32 bits"),
                             (lambda: bitwell.decode("e2m1", [-1]), "no code"),
                             (lambda: bitwell.decode("e2m1", [15, 16]), "element 1 is 16, and codes of format 'e2m1' go up to 15"),
