@@ -146,7 +146,8 @@ const Block* DeviceMemory::nearest(uint64_t address) const {
   const Block* const next = above == all_.end() ? nullptr : &above->second;
   const Block* const before = above == all_.begin() ? nullptr : &std::prev(above)->second;
   if (next == nullptr || before == nullptr) return next == nullptr ? before : next;
-  return address - (before->address + before->bytes) < next->address - address ? before : next;
+  const uint64_t end = before->address + before->bytes;
+  return address < end || address - end < next->address - address ? before : next;
 }
 
 bool DeviceMemory::on_device(uint64_t address, uint64_t bytes, const char* what) {

@@ -39,11 +39,10 @@ uint64_t volume(const std::array<uint32_t, 3>& v) { return uint64_t{v[0]} * v[1]
 
 // What the device's driver says of it from then on.
 CUresult lost_by(const machine::Fault& fault) {
-  const std::string_view words = fault.what();
-  const auto says = [&](const char* part) { return words.find(part) != std::string_view::npos; };
-  if (says("assertion failed: ")) return CUDA_ERROR_ASSERT;
-  if (says("misaligned")) return CUDA_ERROR_MISALIGNED_ADDRESS;
-  if (fault.access && says("out-of-bounds"))
+  const FaultKind kind = kind_of(fault);
+  if (kind == FaultKind::assertion) return CUDA_ERROR_ASSERT;
+  if (kind == FaultKind::misaligned) return CUDA_ERROR_MISALIGNED_ADDRESS;
+  if (fault.access && kind == FaultKind::out_of_bounds)
     return fault.access->space == "global" || fault.access->space == "generic" ? CUDA_ERROR_ILLEGAL_ADDRESS
                                                                                : CUDA_ERROR_LAUNCH_FAILED;
   return CUDA_ERROR_LAUNCH_FAILED;

@@ -37,6 +37,16 @@ std::string thread_line(const machine::Place& place) {
 
 }  // namespace
 
+FaultKind kind_of(const machine::Fault& fault) {
+  // What a fault says begins behind its place; names of the program's come later.
+  std::string_view words = fault.what();
+  const std::string place = fault.placed ? machine::describe(fault.place, "") : "";
+  if (words.starts_with(place)) words.remove_prefix(place.size());
+  if (words.starts_with("assertion failed: ")) return FaultKind::assertion;
+  if (words.starts_with("misaligned ")) return FaultKind::misaligned;
+  return words.starts_with("out-of-bounds ") ? FaultKind::out_of_bounds : FaultKind::other;
+}
+
 std::string sanitizer_fault(const machine::Fault& fault, const std::string& kernel,
                             const DeviceMemory& memory) {
   const std::string words = launch::as_written(fault.what());
@@ -50,18 +60,21 @@ std::string sanitizer_fault(const machine::Fault& fault, const std::string& kern
                     "    " + words + "\n");
   std::string out = fmt::format("Invalid __{}__ {} of size {} bytes\n", a.space, a.kind, a.bytes) +
                     at_line(kernel, fault.place.cuda, fault.place.ptx_line) + thread_line(fault.place);
-  const bool outside = words.find("out-of-bounds") != std::string::npos;
-  const bool misaligned = words.find("misaligned") != std::string::npos;
+  const FaultKind kind = kind_of(fault);
+  const bool outside = kind == FaultKind::out_of_bounds;
   out += fmt::format("    Access at {:#x} is {}\n", a.address,
-                     outside      ? "out of bounds"
-                     : misaligned ? "misaligned"
-                                  : "not allowed");
+                     outside                         ? "out of bounds"
+                     : kind == FaultKind::misaligned ? "misaligned"
+                                                     : "not allowed");
   if (outside && a.space == "global")
     if (const Block* const near = memory.nearest(a.address); near != nullptr) {
       const uint64_t end = near->address + near->bytes;
+      // An access that begins inside is as far behind as its last byte is.
+      const uint64_t first =
+          a.address >= near->address && a.address < end ? a.address + a.bytes - 1 : a.address;
       out += fmt::format("    and is {} bytes {} the nearest allocation at {:#x} of size {} bytes\n",
-                         a.address >= end ? a.address - end + 1 : near->address - a.address,
-                         a.address >= end ? "after" : "before", near->address, near->bytes);
+                         first >= end ? first - end + 1 : near->address - first,
+                         first >= end ? "after" : "before", near->address, near->bytes);
     }
   return prefixed(out);
 }

@@ -9,6 +9,10 @@
 
 namespace bitwell::driver {
 
+// What kind of mistake a kernel's fault is to a device.
+enum class FaultKind { other, assertion, misaligned, out_of_bounds };
+FaultKind kind_of(const machine::Fault& fault);
+
 // `kernel`: its name as it is written. Instructions have no place in machine code here: it is said as +0x0.
 std::string sanitizer_fault(const machine::Fault& fault, const std::string& kernel,
                             const DeviceMemory& memory);
