@@ -210,8 +210,9 @@ void DeviceMemory::copy(uint64_t to, uint64_t from, uint64_t bytes) {
 }
 
 std::string DeviceMemory::unwritten(uint64_t to, uint64_t from, uint64_t bytes) {
-  const Block* const block = find(from);
-  if (bytes == 0 || block == nullptr || find(to) != nullptr) return "";
+  const Block *const block = find(from), *const read = find(to);
+  // What the host reaches, pinned or managed, it may read.
+  if (bytes == 0 || block == nullptr || (read != nullptr && read->kind == Kind::device)) return "";
   const machine::Region* const source = context_.memory().find(from, bytes);
   if (source == nullptr || source->is_defined(from - source->base(), bytes)) return "";
   uint64_t count = 0, first = 0;
