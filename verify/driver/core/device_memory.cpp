@@ -141,6 +141,18 @@ Block* DeviceMemory::find(uint64_t address) {
   return address - b.address < b.bytes ? &b : nullptr;
 }
 
+std::optional<Block> DeviceMemory::seen(uint64_t address) {
+  if (const Block* const b = find(address); b != nullptr) return *b;
+  if (address < machine::kModuleGlobals || address >= machine::kBuffers) return std::nullopt;
+  const machine::Region* const variable = context_.memory().find(address, 1);
+  if (variable == nullptr) return std::nullopt;
+  Block out;
+  out.name = variable->name();
+  out.address = variable->base();
+  out.bytes = variable->size();
+  return out;
+}
+
 const Block* DeviceMemory::nearest(uint64_t address) const {
   const auto above = all_.upper_bound(address);
   const Block* const next = above == all_.end() ? nullptr : &above->second;

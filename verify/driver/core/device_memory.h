@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -44,6 +45,8 @@ class DeviceMemory {
 
   // The block that has the byte, or nullptr.
   Block* find(uint64_t address);
+  // The same, or the .global variable of a module.
+  std::optional<Block> seen(uint64_t address);
   // The one whose start or end is nearest.
   const Block* nearest(uint64_t address) const;
 

@@ -236,11 +236,11 @@ int active_clusters(State& s, const Wanted& w) {
 }
 
 bool pointer_attribute(State& s, CUpointer_attribute which, uint64_t address, void* out) {
-  const Block* const b = s.memory.find(address);
-  if (b == nullptr) return false;
+  const std::optional<Block> b = s.memory.seen(address);
+  if (!b) return false;
   const bool host = b->kind == Kind::host || b->kind == Kind::registered;
   switch (which) {
-    case CU_POINTER_ATTRIBUTE_CONTEXT: return put(out, b->owner);
+    case CU_POINTER_ATTRIBUTE_CONTEXT: return put(out, b->owner != nullptr ? b->owner : s.current());
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       return put(out, static_cast<unsigned>(host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE));
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return put(out, address);

@@ -171,8 +171,8 @@ CUresult cuMemHostGetFlags(unsigned* out, void* pointer) {
 }
 CUresult cuMemGetAddressRange(CUdeviceptr* base, size_t* bytes, CUdeviceptr pointer) {
   return driver_call("cuMemGetAddressRange", [&](State& s) {
-    const Block* const b = s.memory.find(pointer);
-    if (b == nullptr) throw Refused(CUDA_ERROR_NOT_FOUND);
+    const std::optional<Block> b = s.memory.seen(pointer);
+    if (!b) throw Refused(CUDA_ERROR_NOT_FOUND);
     if (base != nullptr) *base = b->address;
     if (bytes != nullptr) *bytes = b->bytes;
   });

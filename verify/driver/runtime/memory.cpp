@@ -195,8 +195,8 @@ cudaError_t cudaGetSymbolSize(size_t* out, const void* symbol) {
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* out, const void* pointer) {
   return call("cudaPointerGetAttributes", [&](State& s) {
     present(out) = {};
-    const Block* const b = s.memory.find(driver(pointer));
-    if (b == nullptr) {
+    const std::optional<Block> b = s.memory.seen(driver(pointer));
+    if (!b) {
       out->type = cudaMemoryTypeUnregistered;
       out->device = cudaInvalidDeviceId;
       out->hostPointer = const_cast<void*>(pointer);

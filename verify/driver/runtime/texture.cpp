@@ -88,8 +88,8 @@ Texture texture(State& s, const cudaResourceDesc& r, const cudaTextureDesc& how)
     throw Refused(CUDA_ERROR_INVALID_VALUE, "a texture without texels");
   out.normalized_values = how.readMode == cudaReadModeNormalizedFloat && out.channel.kind != 'f';
   out.address = driver(pointer);
-  const Block* const b = s.memory.find(out.address);
-  if (b == nullptr || out.bytes() > b->bytes - (out.address - b->address))
+  const std::optional<Block> b = s.memory.seen(out.address);
+  if (!b || out.bytes() > b->bytes - (out.address - b->address))
     throw Mistake(CUDA_ERROR_INVALID_VALUE,
                   "a texture of " + std::to_string(out.bytes()) + " bytes, " +
                       (b == nullptr ? "where no memory is allocated"
