@@ -15,6 +15,7 @@
 #include "verify/driver/core/parameters.h"
 #include "verify/driver/core/recorder.h"
 #include "verify/driver/core/sanitizer_words.h"
+#include "verify/driver/core/sizes.h"
 #include "verify/driver/core/state.h"
 #include "verify/driver/core/work.h"
 #include "verify/findings/baseline.h"
@@ -34,8 +35,6 @@ using Ordered = nlohmann::ordered_json;
 std::string words_of(std::string_view text) {
   return state().asked.verbose ? launch::as_written(text) : launch::shortened(text);
 }
-
-uint64_t volume(const std::array<uint32_t, 3>& v) { return uint64_t{v[0]} * v[1] * v[2]; }
 
 // What the device's driver says of it from then on.
 CUresult lost_by(const machine::Fault& fault) {

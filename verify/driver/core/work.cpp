@@ -10,8 +10,6 @@
 namespace bitwell::driver {
 namespace {
 
-uint32_t ctas_of(const std::array<uint32_t, 3>& v) { return v[0] * v[1] * v[2]; }
-
 const std::vector<int64_t>* directive(State& s, Kernel& kernel, const char* name) {
   const isa::Program& program = s.modules.program(kernel);
   const auto& all = program.functions[static_cast<size_t>(program.entry)].directives;
@@ -228,10 +226,11 @@ int active_blocks(State& s, Kernel& kernel, int threads, uint64_t dynamic_shared
 }
 
 int active_clusters(State& s, const Wanted& w) {
-  const uint32_t cluster = std::max(ctas_of(w.shape.cluster), 1u);
+  const uint64_t cluster = std::max<uint64_t>(volume(w.shape.cluster), 1), threads = volume(w.shape.block);
   if (cluster > most_in_cluster(s, *w.kernel)) throw Refused(CUDA_ERROR_INVALID_CLUSTER_SIZE);
   const int ctas =
-      active_blocks(s, *w.kernel, static_cast<int>(ctas_of(w.shape.block)), w.shape.dynamic_shared);
+      active_blocks(s, *w.kernel, static_cast<int>(std::min<uint64_t>(threads, machine::kMaxThreads + 1)),
+                    w.shape.dynamic_shared);
   return ctas * static_cast<int>(s.device().size.sms / cluster);
 }
 
