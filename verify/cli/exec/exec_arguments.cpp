@@ -155,7 +155,8 @@ void add_exec_arguments(CLI::App& command, ExecOptions& to) {
       .add_option("--record-bytes", asked.record_bytes,
                   "No launch of a program that has allocated more, in bytes or with K, M or G; 0: no limit")
       ->type_name("BYTES")
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(CLI::AsSizeValue(false))
+      ->transform(number_of_bytes());
   command
       .add_option(
           "--ptx", asked.ptx,

@@ -145,12 +145,7 @@ void add_limits(CLI::App& command, RunOptions& options) {
           "costs nothing")
       ->type_name("BYTES")
       ->transform(CLI::AsSizeValue(false))
-      ->transform(CLI::Validator(  // runs first; CLI11 reads "-1" as 2^64 - 1, and "G" as a number too
-          [](const std::string& text) {
-            return text.find_first_of("0123456789") == 0 ? std::string()
-                                                         : "'" + text + "' is no number of bytes";
-          },
-          ""));
+      ->transform(number_of_bytes());
 }
 
 // The name of a policy, or what schedules::Given reads.
@@ -323,6 +318,14 @@ std::string replay_options(const RunOptions& options) {
 isa::Approximate approximate_of(const RunOptions& options) {
   if (!options.approximate.empty()) return kApproximate.at(options.approximate);
   return options.run.strict ? isa::Approximate::captured : isa::Approximate::h200;
+}
+
+CLI::Validator number_of_bytes() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        return text.find_first_of("0123456789") == 0 ? std::string() : "'" + text + "' is no number of bytes";
+      },
+      "");
 }
 
 void add_arguments(CLI::App& command, RunOptions& options) {
