@@ -92,9 +92,9 @@ Texture texture(State& s, const cudaResourceDesc& r, const cudaTextureDesc& how)
   if (!b || out.bytes() > b->bytes - (out.address - b->address))
     throw Mistake(CUDA_ERROR_INVALID_VALUE,
                   "a texture of " + std::to_string(out.bytes()) + " bytes, " +
-                      (b == nullptr ? "where no memory is allocated"
-                                    : "at byte " + std::to_string(out.address - b->address) + " of '" +
-                                          b->name + "', which has " + std::to_string(b->bytes)));
+                      (!b ? "where no memory is allocated"
+                          : "at byte " + std::to_string(out.address - b->address) + " of '" + b->name +
+                                "', which has " + std::to_string(b->bytes)));
   out.name = "texture over " + b->name;
   return out;
 }
