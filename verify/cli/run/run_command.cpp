@@ -113,6 +113,7 @@ struct Observed {
     try {
       write(files, &fault);
       findings.write_junit(files, fault.what(), 0, nlohmann::json::array());
+      findings.write_baseline(files);
       files.commit();
       if (!options.json) fmt::print("{}{}", dumps.text(), findings.told().text);
       for (const std::string& m : dumps.missing()) note("bitwell: " + m + " before the fault");
