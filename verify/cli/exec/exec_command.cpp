@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <sstream>
 #include <system_error>
 
 #include "model/machine/failure.h"
@@ -22,6 +23,7 @@
 #include "verify/cli/exec/exec_options.h"
 #include "verify/cli/exec/exec_report.h"
 #include "verify/cli/exec/exec_xml.h"
+#include "verify/launch/output/output_files.h"
 
 namespace bitwell::cli {
 namespace {
@@ -72,6 +74,28 @@ std::string expanded(const std::string& path) {
     ++i;
   }
   return out;
+}
+
+// The file that execvp takes, or where it would be.
+std::string file_of(const std::string& program) {
+  const char* const path = std::getenv("PATH");
+  if (program.find('/') != std::string::npos || path == nullptr) return program;
+  std::istringstream folders(path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const fs::path file = fs::path(folder.empty() ? "." : folder) / program;
+    if (access(file.c_str(), X_OK) == 0) return file;
+  }
+  return program;
+}
+
+// Refuses outputs that would replace what the command reads, or each other.
+void plan_outputs(const ExecOptions& options) {
+  launch::OutputFiles outputs;
+  outputs.reads(file_of(options.program.front()));
+  for (const std::string& read : {options.asked.baseline, options.asked.driver})
+    if (!read.empty()) outputs.reads(read);
+  if (!options.asked.log.empty()) outputs.plan(options.asked.log, "--log-file");
+  if (!options.save.empty()) outputs.plan(options.save, "--save");
 }
 
 // What the libraries read and write, gone when the program has ended.
@@ -236,11 +260,12 @@ void exec(ExecOptions& options, int& status, const char* record_option) {
   make_record_folder(asked.record, record_option);
   const Files files;
   asked.told = files.told();
-  asked.log = expanded(asked.log);
   if (!asked.log.empty()) write_text(asked.log, "", "--log-file");
   if (!options.save.empty()) write_text(options.save, "", "--save");
   write_text(files.asked(), driver::text_of(asked), "the folder for temporary files");
   if (asked.sanitizer_words) say(options, "========= COMPUTE-SANITIZER\n");
+  asked.log = expanded(asked.log);
+  plan_outputs(options);
   const int program = run_program(options, files);
   ProgramRun run = read_told(files.told());
   run.program = program;
