@@ -123,9 +123,8 @@ void add_exec_arguments(CLI::App& command, ExecOptions& to) {
       ->check(CLI::IsMember({"no", "explicit", "all"}))
       ->capture_default_str();
   command
-      .add_option(
-          "--suppressions", asked.baseline,
-          "Findings of --races that this file has are known: one that bitwell run --write-baseline wrote")
+      .add_option("--suppressions", to.suppressions,
+                  "compute-sanitizer's name of --baseline: findings of --races that this file has are known")
       ->type_name("FILE");
   command
       .add_option("--print-limit", asked.print_limit, "Tell so many errors and count the others; 0: tell all")
@@ -224,7 +223,7 @@ void settle_gpu(const ExecOptions& options) {
   if (asked.record.empty()) throw InputError("--gpu needs --record DIR, for nothing is judged there");
   std::string other = options.run.empty() ? "" : options.run.front();
   if (!options.tool.empty()) other = "--tool";
-  if (!asked.baseline.empty()) other = "--suppressions";
+  if (!options.suppressions.empty()) other = "--suppressions";
   if (options.format != "bitwell") other = "--format";
   if (!asked.arch.empty()) other = "--arch";
   if (!other.empty())
@@ -265,7 +264,9 @@ void settle(ExecOptions& options) {
   asked.threads = values.threads.value_or(0);
   asked.error_on = values.error_on;
   asked.approximate = approximate_of(values);
-  if (!values.baseline.empty()) asked.baseline = values.baseline;
+  if (!values.baseline.empty() && !options.suppressions.empty())
+    throw InputError("--suppressions and --baseline are one: give either");
+  asked.baseline = values.baseline.empty() ? options.suppressions : values.baseline;
   if (!asked.baseline.empty()) findings::read_baseline(asked.baseline);  // refuses what is none
   if (!asked.arch.empty()) driver::device_row(asked.arch);               // refuses what is none
   for (const auto& patterns : {asked.kernels, asked.kernels_not})

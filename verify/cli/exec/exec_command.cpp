@@ -232,6 +232,14 @@ void say_end(const ExecOptions& options, const ProgramRun& run) {
         run.with_status(unsupported) != 0 ? fmt::format(", {} not supported", run.with_status(unsupported))
         : run.unrunnable                  ? ", there are kernels that cannot be run"
                                           : "");
+  if (!options.asked.baseline.empty() && options.asked.races && !options.asked.sanitizer_words) {
+    const std::string file = fs::path(options.asked.baseline).filename();
+    const auto count = [](uint64_t n) { return fmt::format("{} finding{}", n, n == 1 ? "" : "s"); };
+    text.insert(text.size() - 1, fmt::format(", {} known by {}", count(run.known()), file));
+    for (const findings::KnownFinding& k : run.stale(findings::read_baseline(options.asked.baseline)))
+      text += fmt::format("bitwell: stale: {} has {} more of {} than there {}: {}\n", file, count(k.findings),
+                          k.hash, k.findings == 1 ? "is" : "are", k.text);
+  }
   say(options, text);
 }
 

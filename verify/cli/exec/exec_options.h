@@ -12,8 +12,9 @@ struct ExecOptions {
   std::vector<std::string> program;
   std::vector<std::string> run;  // of `bitwell run`, as they were written
   driver::Asked asked;
-  std::string libraries;  // the folder with libcuda and libcudart; empty: beside the executable
-  std::string save;       // a file for the launches as JSON
+  std::string libraries;     // the folder with libcuda and libcudart; empty: beside the executable
+  std::string save;          // a file for the launches as JSON
+  std::string suppressions;  // the baseline, by compute-sanitizer's name
   std::string tool, processes = "all", format = "bitwell", api_errors = "explicit";
   int error_exitcode = 1;  // 0: the program's own
   bool table = false;      // a row a launch at the end

@@ -50,6 +50,30 @@ size_t ProgramRun::kept() const {
       std::count_if(launches.begin(), launches.end(), [](const json& l) { return l.contains("folder"); }));
 }
 
+size_t ProgramRun::known() const {
+  size_t out = 0;
+  for (const json& l : launches)
+    for (const json& count : l.value("known", json::object())) out += count.get<size_t>();
+  return out;
+}
+
+std::vector<findings::KnownFinding> ProgramRun::stale(const findings::Baseline& baseline) const {
+  std::vector<findings::KnownFinding> out;
+  for (findings::KnownFinding k : baseline.known) {
+    bool judged = false;
+    uint64_t found = 0;  // by the launch that has the most
+    for (const json& l : launches)
+      if (l.value("kernel", "") == k.entry && l.value("judged", false) && l.contains("errors")) {
+        judged = true;
+        found = std::max(found, l.value("known", json::object()).value(k.hash, uint64_t{0}));
+      }
+    if (!judged || found >= k.findings) continue;
+    k.findings -= found;
+    out.push_back(std::move(k));
+  }
+  return out;
+}
+
 ProgramRun read_told(const std::string& file) {
   ProgramRun out;
   bool runtime = false;  // NVIDIA's own asked for what is not there

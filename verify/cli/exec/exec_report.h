@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "verify/cli/exec/exec_options.h"
+#include "verify/session/findings.h"
 
 namespace bitwell::cli {
 
@@ -20,6 +21,9 @@ struct ProgramRun {
   size_t errors() const;                 // of the launches and of the host's part
   size_t with_status(int status) const;  // launches
   size_t kept() const;                   // of them as LAUNCH.json
+  size_t known() const;                  // findings, of all launches
+  // Of kernels that were judged, what the baseline has and no launch of them had.
+  std::vector<findings::KnownFinding> stale(const findings::Baseline& baseline) const;
 };
 
 ProgramRun read_told(const std::string& file);

@@ -358,6 +358,10 @@ void Launches::tell(const Wanted& w, const session::Answer& answer, Ordered& tol
   if (errors != 0 &&
       (!answer.fault || (answer.fault->place.ptx_line > 0 && answer.fault->place.cuda == nullptr)))
     ask_for_lines(w);
+  for (const session::Told* known : findings.known_pairs()) {
+    Ordered& count = told["known"][known->fingerprint.hash];
+    count = count.is_null() ? 1 : count.get<uint64_t>() + 1;
+  }
   told["lane_instructions"] = answer.result.lane_instructions;
   told["errors"] = errors;
   told["notes"] = answer.result.notes.size() + findings.notes;
