@@ -144,7 +144,6 @@ void add_judge(CLI::App& app, int& status) {
   command->add_option("--junit", options->junit, "Write all that was judged to this file, in JUnit's XML");
   command->add_option("--sarif", run.sarif, "Write the findings to this file, in SARIF 2.1.0");
   command->add_flag("-v,--verbose", run.verbose, kVerboseHelp);
-  command->footer("Exit status: 0 all of it held, 1 some of it failed, 2 unusable input, 3 unsupported.");
   command->callback([options, &status] {
     options->run.json = options->json;
     naming_shortly(options->run.verbose, [&] { judge(*options, status); });

@@ -60,7 +60,8 @@ void finish(CLI::App& command) {
       "Exit status: 0 held, 1 a verdict failed or the kernel is at fault, 2 unusable input, 3 unsupported, 4 "
       "a bug in bitwell.";
   const std::string footer = command.get_footer();
-  command.footer(footer + (footer.empty() ? "" : "\n\n") + statuses);
+  if (footer.find("Exit status: ") == std::string::npos)
+    command.footer(footer + (footer.empty() ? "" : "\n\n") + statuses);
   const std::vector<CLI::App*> inner = command.get_subcommands({});
   for (CLI::App* c : inner) finish(*c);
   if (!inner.empty() || command.get_option_no_throw("--json") == nullptr) return;

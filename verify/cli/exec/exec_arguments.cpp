@@ -24,6 +24,21 @@ constexpr std::array<std::string_view, 18> kNotOfLaunches{
     "--dump-as", "--dump-visit", "--sarif",   "--numeric", "--write-baseline", "--numeric-bound",
     "--junit",   "--device",     "--exhaust", "--most",    "--device-seconds", "--memory-limit"};
 
+// Those whose help speaks of what is not for launches, or whose default is another.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kHelpOfLaunches{{
+    {"--threads",
+     "Host threads on which clusters of a launch run side by side, as long as they do not depend on each "
+     "other: outputs, notes and faults are the same for any number. Not of the schedules random, pct, order "
+     "and timed. With --schedules each runs schedules of its own. Default: one for each core, four at most"},
+    {"--schedule",
+     "The order in which warps and asynchronous operations take turns, as of bitwell run: lazy, eager, "
+     "random, starve-producer, starve-consumer or starve-stores; pct[:DEPTH]; timed, in the order of time on "
+     "an H200. A correct kernel gives the same bits under each"},
+    {"--baseline",
+     "Findings of --races that this file has are known: they are counted, not told, and fail nothing; what "
+     "the file has and is not found is said to be stale at the end. bitwell run --write-baseline writes it"},
+}};
+
 // The options of `bitwell run`, as far as they go.
 void add_run_options(CLI::App& command, ExecOptions& to) {
   CLI::App run;
@@ -31,12 +46,15 @@ void add_run_options(CLI::App& command, ExecOptions& to) {
   add_arguments(run, values);
   for (const CLI::Option* option : run.get_options()) {
     const std::string name = option->get_name();
+    std::string help = option->get_description();
+    for (const auto& [of, text] : kHelpOfLaunches)
+      if (of == name) help = text;
     if (option->get_positional() ||
         std::find(kNotOfLaunches.begin(), kNotOfLaunches.end(), name) != kNotOfLaunches.end())
       continue;
     if (option->get_expected_max() == 0)
       command.add_flag_callback(
-          name, [&to, name] { to.run.push_back(name); }, option->get_description());
+          name, [&to, name] { to.run.push_back(name); }, help);
     else
       command
           .add_option_function<std::string>(
@@ -44,7 +62,7 @@ void add_run_options(CLI::App& command, ExecOptions& to) {
               [&to, name](const std::string& value) {
                 to.run.insert(to.run.end(), {name, value});
               },
-              option->get_description())
+              help)
           ->type_name(option->get_type_name());
     command.get_option(name)->group("Of each launch, as of bitwell run");
   }
@@ -196,7 +214,7 @@ void add_capture_arguments(CLI::App& command, ExecOptions& to) {
 }
 
 // compute-sanitizer's options that bitwell has not, and what does what they do.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kOthers{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 17> kOthers{{
     {"--leak-check", "memory that a program does not free is not looked for"},
     {"--read", "--save FILE writes JSON, or with --xml yes XML, for other tools to read"},
     {"--generate-coredump", "--record DIR keeps the launch, and bitwell run --dump or --trace looks into it"},
@@ -210,6 +228,11 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kOthers{
     {"--kernel-regex-exclude", "--kernel-name-exclude regex:EXPRESSION"},
     {"--exclude", "--kernel-name-exclude NAME"},
     {"--prefix", "--log-file FILE keeps what bitwell says apart"},
+    {"--num-callers-device", "all lines that a place is called from are told"},
+    {"--num-callers-host", "the host's stack is not told"},
+    {"--strip-paths", "files are named as -lineinfo has them"},
+    {"--preload-library", "LD_PRELOAD names libraries that the program loads first"},
+    {"--check-cache-control", "--races finds what caches keep: ld.global.nc of what the launch writes"},
 }};
 
 // In front of a GPU nothing is judged, so that what says how would be passed over.

@@ -265,6 +265,8 @@ void exec(ExecOptions& options, int& status, const char* record_option) {
   settle(options);
   driver::Asked& asked = options.asked;
   if (options.gpu) asked.driver = driver_of_gpu(asked.driver);
+  asked.log = expanded(asked.log);
+  plan_outputs(options);
   make_record_folder(asked.record, record_option);
   const Files files;
   asked.told = files.told();
@@ -272,8 +274,6 @@ void exec(ExecOptions& options, int& status, const char* record_option) {
   if (!options.save.empty()) write_text(options.save, "", "--save");
   write_text(files.asked(), driver::text_of(asked), "the folder for temporary files");
   if (asked.sanitizer_words) say(options, "========= COMPUTE-SANITIZER\n");
-  asked.log = expanded(asked.log);
-  plan_outputs(options);
   const int program = run_program(options, files);
   ProgramRun run = read_told(files.told());
   run.program = program;
@@ -291,6 +291,15 @@ void exec(ExecOptions& options, int& status, const char* record_option) {
   if (!options.json && !asked.record.empty() && !run.launches.empty() && options.table)
     fmt::print("the launches are in {}: bitwell run {}/0001/launch.json\n", asked.record, asked.record);
 }
+
+// The usage line with what the command does not parse.
+class WithProgram : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string line = CLI::Formatter::make_usage(app, std::move(name));
+    return line.substr(0, line.find_last_not_of('\n') + 1) + " -- PROGRAM ARGUMENTS\n";
+  }
+};
 
 }  // namespace
 
@@ -319,13 +328,14 @@ void add_exec(CLI::App& app, int& status) {
   add_exec_arguments(*command, *options);
   // From the program's name on nothing is an option of this command.
   command->prefix_command();
+  command->formatter(std::make_shared<WithProgram>());
   command->footer(
-      "bitwell exec [OPTIONS] -- PROGRAM ARGUMENTS\n"
       "The program finds bitwell's libcuda.so.1 and libcudart.so.13 before any other. Its kernels run in its "
       "own process,\n"
-      "each judged as by bitwell run; what is found is told on stderr as it comes. The exit status is the "
-      "program's own, but\n"
-      "--error-exitcode where an error was found, and 3 where a kernel could not be run.");
+      "each judged as by bitwell run; what is found is told on stderr as it comes.\n\n"
+      "Exit status: the program's own; where an error was found --error-exitcode, 2 a launch that "
+      "contradicts "
+      "its kernel, 3 a kernel that could not be run, 4 a bug in bitwell.");
   command->callback([options, command, &status] {
     options->program = command->remaining();
     if (options->program.empty()) throw InputError("exec needs a PROGRAM (--help)");
@@ -340,6 +350,7 @@ void add_capture(CLI::App& app, int& status) {
   auto options = std::make_shared<ExecOptions>();
   add_capture_arguments(*command, *options);
   command->prefix_command();
+  command->formatter(std::make_shared<WithProgram>());
   command->footer(
       "PROGRAM and its arguments stand last. The program needs\n"
       "its kernels as PTX (-gencode arch=compute_100a,code=compute_100a), or as machine code that nvcc "

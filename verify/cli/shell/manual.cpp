@@ -72,6 +72,7 @@ std::string manual(const CLI::App& command) {
   std::string positional;
   for (const CLI::Option* option : command.get_options())
     if (names_of(*option).empty()) positional += " " + option->get_name();
+  if (command.get_prefix_command()) positional += " -- PROGRAM ARGUMENTS";
   out += ".SH SYNOPSIS\n.B " + roff(path_of(command)) + "\n" +
          roff((inner.empty() ? "[OPTIONS]" : "COMMAND [OPTIONS]") + positional) + "\n";
   out += ".SH DESCRIPTION\n" + roff(command.get_description()) + "\n" + footer(command);
