@@ -1,10 +1,13 @@
 // The bitwell command line.
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <new>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 #include <system_error>
 
 #include "model/machine/failure.h"
@@ -54,7 +57,11 @@ void group(CLI::App& app) {
         if (command->get_name() == name) command->group(g.title);
 }
 
-// What every command has: exit statuses, and --quiet where it judges.
+// Of the rest the exit status tells whether all holds, so that there is a --quiet.
+constexpr std::array<std::string_view, 6> kTellsOnly{"formats",    "mma",     "layout",
+                                                     "descriptor", "problem", "time"};
+
+// What every command has: exit statuses where it has none of its own, and --quiet where it judges.
 void finish(CLI::App& command) {
   constexpr const char* statuses =
       "Exit status: 0 held, 1 a verdict failed or the kernel is at fault, 2 unusable input, 3 unsupported, 4 "
@@ -64,7 +71,10 @@ void finish(CLI::App& command) {
     command.footer(footer + (footer.empty() ? "" : "\n\n") + statuses);
   const std::vector<CLI::App*> inner = command.get_subcommands({});
   for (CLI::App* c : inner) finish(*c);
-  if (!inner.empty() || command.get_option_no_throw("--json") == nullptr) return;
+  const CLI::App* top = &command;
+  while (top->get_parent() != nullptr && top->get_parent()->get_parent() != nullptr) top = top->get_parent();
+  const bool judges = std::find(kTellsOnly.begin(), kTellsOnly.end(), top->get_name()) == kTellsOnly.end();
+  if (!inner.empty() || !judges || command.get_option_no_throw("--json") == nullptr) return;
   command
       .add_flag_callback("-q,--quiet", cli::keep_back,
                          "Say nothing where all holds, which the exit status tells, and show no progress")
@@ -82,7 +92,8 @@ int printed(int status) {
 
 int run(int argc, char** argv) {
   cli::grow_by_large_pages();
-  CLI::App app{"bitwell runs NVFP4 GPU kernels on a CPU, bit for bit, and judges them.", "bitwell"};
+  CLI::App app{"bitwell runs compiled CUDA kernels on a CPU, bit for bit, and says what is wrong with them.",
+               "bitwell"};
   app.require_subcommand(1);
   app.set_version_flag("--version", cli::version());
   int status = cli::held;
