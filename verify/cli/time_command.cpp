@@ -231,9 +231,10 @@ void add_time(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "time", "How long a launch would take on a device, and what it waits for, by a model of time");
   command->add_option("launch", options->path, "Launch as JSON, as bitwell run takes it")->required();
-  command->add_option("--device", options->device,
-                      "Whose costs: h200, or b200, of which others measured what is known. Default: the one "
-                      "that runs the code");
+  command->add_option(
+      "--device", options->device,
+      "Whose costs: h200, or b200, of which others measured what is known; h200@1300: with its "
+      "clock locked at 1,300 MHz. Default: the one that runs the code");
   command
       ->add_option(
           "--clusters", options->clusters,
