@@ -142,6 +142,12 @@ struct Process::Last {
 };
 
 Answer Process::launch(isa::KernelLaunch launch, const Judging& how) {
+  constexpr size_t most = 1000000;
+  if (how.schedules == 0 || how.schedules > most)
+    throw machine::InputError("schedules is " + std::to_string(how.schedules) +
+                              "; a launch runs under 1 to " + std::to_string(most));
+  if (how.explain && !how.races)
+    throw machine::InputError("explain tells of what races finds: it needs races");
   const std::lock_guard lock(mutex_);
   const std::shared_ptr<const isa::Module> module = context_.module(launch.module);
   launch.entry = launch::entry_of(*module, launch.entry);

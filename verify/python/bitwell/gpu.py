@@ -11,7 +11,7 @@ from typing import Optional
 from . import record
 from ._native import InputError, ModelBug, Snapshot, Unsupported
 from .devices import DEVICES
-from .process import Process, three
+from .process import Process, cluster_of, three, whole
 
 KEPT = 256 << 20  # bytes of memory that are kept while a launch runs, for the file that replays it
 
@@ -142,7 +142,7 @@ class Gpu(Process):
             return None
         most = sys.maxsize if self.settings.keep else KEPT
         recording, bytes = self._native.record(module, entry, three(grid, "the grid"), three(block, "the block"), list(arguments),
-                                               (0, 0, 0) if cluster is None else three(cluster, "the cluster"), shared, cooperative, most)
+                                               cluster_of(cluster), whole(shared, 32, "shared"), cooperative, most)
         return bytes if recording is None else recording
 
     def _keep(self, row, recording, more):

@@ -1,6 +1,7 @@
 """A process that lives on: memory, modules, and launches in them."""
 from __future__ import annotations
 
+import operator
 import os
 import threading
 from typing import Optional, Sequence, Union
@@ -13,10 +14,33 @@ Extent = Union[int, Sequence[int]]
 
 def three(extent: Extent, what: str) -> tuple[int, int, int]:
     """(x, y, z) of a number, or of one to three of them."""
-    numbers = (extent,) if isinstance(extent, int) else tuple(int(v) for v in extent)
+    try:
+        numbers = (operator.index(extent),)
+    except TypeError:
+        try:
+            numbers = tuple(map(operator.index, extent))
+        except TypeError:  # a float, text
+            numbers = ()
     if not 1 <= len(numbers) <= 3 or any(not 0 <= v < 2**32 for v in numbers):
         raise _native.InputError(f"{what} is {extent!r}; it is a number, or (x, y, z)")
     return numbers + (1,) * (3 - len(numbers))
+
+
+def cluster_of(extent: Optional[Extent]) -> tuple[int, int, int]:
+    """As the native module takes it: zeros where there is none."""
+    if extent is None:
+        return 0, 0, 0
+    numbers = three(extent, "the cluster")
+    if 0 in numbers:
+        raise _native.InputError(f"the cluster is {extent!r}; without clusters it is None")
+    return numbers
+
+
+def whole(value: int, bits: int, what: str) -> int:
+    """A number that fits into so many bits."""
+    if not hasattr(value, "__index__") or not 0 <= operator.index(value) < 2**bits:
+        raise _native.InputError(f"{what} is {value!r}; it is a whole number from 0 to 2**{bits} - 1")
+    return operator.index(value)
 
 
 def cores() -> int:
@@ -122,9 +146,10 @@ class Process:
 
         return report_of(self._native.launch(
             module, entry, three(grid, "the grid"), three(block, "the block"), list(arguments),
-            (0, 0, 0) if cluster is None else three(cluster, "the cluster"), shared, cooperative, schedule, seed,
-            of(schedules, self.schedules), of(races, self.races), explain, of(strict, self.strict),
-            of(numeric, self.numeric), programmatic, checked, [tuple(o) for o in outputs], all_written, step_limit,
+            cluster_of(cluster), whole(shared, 32, "shared"), cooperative, schedule, whole(seed, 64, "seed"),
+            whole(of(schedules, self.schedules), 64, "schedules"), of(races, self.races), explain, of(strict, self.strict),
+            of(numeric, self.numeric), programmatic, checked, [tuple(o) for o in outputs], all_written,
+            whole(step_limit, 64, "step_limit"),
             _some(of(threads, self.threads))))
 
 

@@ -369,6 +369,24 @@ class Modules(unittest.TestCase):
             m["a"]
         self.assertEqual(list(m), ["_Z3addPfPKfi", "last"])
 
+    def test_what_cannot_be_meant_is_refused_by_name(self):
+        add, x, y = module(kernels.ADD)["add"], np.zeros(64, np.float32), np.zeros(64, np.float32)
+        for grid in (np.int64(1), (np.int32(1), 1), np.array([1, 1])):
+            self.assertTrue(add.launch(grid, np.int64(64), x, y).holds)
+        for grid in ((4.9, 1, 1), 4.5, ("4",), "4", -1, 2**32, (1, 1, 1, 1), ()):
+            with self.subTest(grid=grid), self.assertRaisesRegex(bitwell.InputError, "the grid is .*; it is a number, or"):
+                add.launch(grid, 64, x, y)
+        for options, words in ((dict(cluster=0), "the cluster is 0; without clusters it is None"),
+                               (dict(cluster=(1, 0, 1)), "the cluster is"), (dict(cluster=2.0), "the cluster is 2.0"),
+                               (dict(schedules=0), "schedules is 0; a launch runs under 1 to 1000000"),
+                               (dict(schedules=2**40), "a launch runs under 1 to 1000000"), (dict(schedules=-1), "schedules is -1; it is a whole number"),
+                               (dict(explain=True), "explain tells of what races finds: it needs races"),
+                               (dict(seed=-1), "seed is -1; it is a whole number from 0"), (dict(seed=2**64), "seed is"),
+                               (dict(shared=2**33), "shared is 8589934592; it is a whole number from 0"), (dict(shared=1.5), "shared is 1.5")):
+            with self.subTest(options=options), self.assertRaisesRegex(bitwell.InputError, words):
+                add.launch(1, 64, x, y, **options)
+        self.assertTrue(add.launch(1, 64, x, y, races=True, explain=True).holds)
+
     def test_host_threads_change_nothing_but_time(self):
         self.assertGreaterEqual(bitwell.Process().threads, 1)
         self.assertEqual(bitwell.Process(threads=3).threads, 3)
