@@ -13,7 +13,7 @@ the shell then stands.
 With CASE, a section ('## ...') of the page is run by itself in an empty folder, behind what stands above the first section; a
 command that shows no status ends with 0. `skip WHY` ends a case that the machine cannot run; `fill FILE VALUE...` prints a file
 with the values, or nothing, for its $1 to $8. Without CASE the whole page is run, in what looks like a clone; pages for readers show
-no statuses.
+no statuses, and of a command that shows '...' alone, 0 is meant.
 """
 import importlib.util
 import os
@@ -178,7 +178,9 @@ def run(steps, folder, environment, every_status):
         wrong = []
         if not matches(step.shown, said):
             wrong += ["it should say", *step.shown]
-        wanted = step.status or 0 if every_status else step.status
+        # What shows nothing of what it says shows by its status alone that it works.
+        whole = every_status or (bool(step.shown) and all(line == "..." for line in step.shown))
+        wanted = step.status or 0 if whole else step.status
         if wanted is not None and status != wanted:
             wrong.append(f"it should end with {wanted}, not {status}")
         if before is not None and (changed := sorted(path for path, _ in set(before.items()) ^ set(state_of(folder).items()))):

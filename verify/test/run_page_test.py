@@ -131,6 +131,10 @@ class Cases(unittest.TestCase):
         self.assertEqual(run("# A page\n\n    $ false\n    [0]\n")[0], 1)
         self.assertEqual(run("# A page\n\n    $ echo a\n    b\n")[0], 1)
         self.assertEqual(run("# A page\n\n    $ exit 3\n    $ true\n")[0], 1)
+        # Shown by '...' alone it works, whatever it says.
+        self.assertEqual(run("# A page\n\n    $ echo a; false\n    ...\n")[0], 1)
+        self.assertEqual(run("# A page\n\n    $ echo a\n    ...\n    $ echo a; echo b; false\n    a\n    ...\n")[0], 0)
+        self.assertEqual(run("# A page\n\n    $ echo a; false\n    ...\n    [1]\n")[0], 0)
 
 
 unittest.main()
