@@ -23,8 +23,8 @@ namespace bitwell::session {
 struct Question {
   const launch::Launch& launch;  // stays as it is; outlives the answer
   run::Options options{};        // the schedule, what is checked, limits, who else watches
-  // A schedule by its text, a policy's name or one that says who has each turn (explore/given.h), in place of
-  // that of the options, which has the seed; or none.
+  // A schedule by its text, a policy's name or one that says who has each turn (verify/schedules/given.h), in
+  // place of that of the options, which has the seed; or none.
   std::string schedule{};
   bool all_written = true;  // a byte of an output that nobody wrote is a fault
   bool races = false;       // whether anything is right by luck

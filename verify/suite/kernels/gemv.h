@@ -35,7 +35,7 @@ struct GemvCase {
   OperandData data;
   ScaleLayout layout;
   uint64_t seed;
-  size_t schedules = 1;  // the first of verify/schedules.h
+  size_t schedules = 1;  // the first of verify/launch/schedule_list.h
   // Of the streamed rung's grid; 0: as gemv_streamed_shape has it.
   uint32_t x = 0, cluster = 0;
   std::string describe() const;
