@@ -219,7 +219,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 17> kOthers{
     {"--read", "--save FILE writes JSON, or with --xml yes XML, for other tools to read"},
     {"--generate-coredump", "--record DIR keeps the launch, and bitwell run --dump or --trace looks into it"},
     {"--coredump-name", "--record DIR keeps the launch, and bitwell run --dump or --trace looks into it"},
-    {"--padding", "no buffer stands nearer to another than 1 MiB"},
+    {"--padding", "no allocation stands nearer to another than 1 MiB"},
     {"--track-unused-memory", "--table and --record DIR show what a launch has and leaves"},
     {"--racecheck-report",
      "--races tells each pair of lines once, --all all of it, --explain what came of it"},

@@ -219,6 +219,23 @@ void say(const ExecOptions& options, const std::string& text) {
   std::fputs(text.c_str(), stderr);
 }
 
+// By the baseline, if there is one: how much is known, and a line for each of what is not found any more.
+struct Known {
+  std::string count;
+  std::vector<std::string> stale;
+};
+Known known_of(const ExecOptions& options, const ProgramRun& run) {
+  Known out;
+  if (options.asked.baseline.empty() || !options.asked.races) return out;
+  const std::string file = fs::path(options.asked.baseline).filename();
+  const auto count = [](uint64_t n) { return fmt::format("{} finding{}", n, n == 1 ? "" : "s"); };
+  out.count = fmt::format("{} known by {}", count(run.known()), file);
+  for (const findings::KnownFinding& k : run.stale(findings::read_baseline(options.asked.baseline)))
+    out.stale.push_back(fmt::format("stale: {} has {} more of {} than there {}: {}", file, count(k.findings),
+                                    k.hash, k.findings == 1 ? "is" : "are", k.text));
+  return out;
+}
+
 void say_end(const ExecOptions& options, const ProgramRun& run) {
   std::string text;
   if (options.asked.sanitizer_words)
@@ -232,13 +249,10 @@ void say_end(const ExecOptions& options, const ProgramRun& run) {
         run.with_status(unsupported) != 0 ? fmt::format(", {} not supported", run.with_status(unsupported))
         : run.unrunnable                  ? ", there are kernels that cannot be run"
                                           : "");
-  if (!options.asked.baseline.empty() && options.asked.races && !options.asked.sanitizer_words) {
-    const std::string file = fs::path(options.asked.baseline).filename();
-    const auto count = [](uint64_t n) { return fmt::format("{} finding{}", n, n == 1 ? "" : "s"); };
-    text.insert(text.size() - 1, fmt::format(", {} known by {}", count(run.known()), file));
-    for (const findings::KnownFinding& k : run.stale(findings::read_baseline(options.asked.baseline)))
-      text += fmt::format("bitwell: stale: {} has {} more of {} than there {}: {}\n", file, count(k.findings),
-                          k.hash, k.findings == 1 ? "is" : "are", k.text);
+  if (!options.asked.sanitizer_words) {
+    const Known known = known_of(options, run);
+    if (!known.count.empty()) text.insert(text.size() - 1, ", " + known.count);
+    for (const std::string& line : known.stale) text += "bitwell: " + line + "\n";
   }
   say(options, text);
 }
@@ -287,7 +301,13 @@ void exec(ExecOptions& options, int& status, const char* record_option) {
     fmt::print("{}\n", strict_json::dumped(json_of(run), 2));
   else if (options.table)
     fmt::print("{}", table_of(run, options.verbose));
-  if (!options.launches_needed) say_end(options, run);
+  if (!options.launches_needed) {
+    say_end(options, run);
+  } else if (!options.json) {
+    const Known known = known_of(options, run);
+    if (!known.count.empty()) fmt::print("{}\n", known.count);
+    for (const std::string& line : known.stale) fmt::print("{}\n", line);
+  }
   if (!options.json && !asked.record.empty() && !run.launches.empty() && options.table)
     fmt::print("the launches are in {}: bitwell run {}/0001/launch.json\n", asked.record, asked.record);
 }
