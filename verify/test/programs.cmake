@@ -118,6 +118,7 @@ bitwell_test(explore_test LABEL quick LINK bitwell_test_kernel bitwell_schedules
           explore/footprints_test.cpp explore/witness_test.cpp)
 bitwell_test(unlucky_test LABEL quick LINK bitwell_test_kernel bitwell_catalogue bitwell_device
   DEFINE ${catalogue} BITWELL_DEVICE_COUNTS="${PROJECT_SOURCE_DIR}/verify/bugs/catalogue/device.csv"
+         BITWELL_BUGS_PAGE="${PROJECT_SOURCE_DIR}/verify/bugs/README.md"
   SOURCES unlucky/delay_test.cpp unlucky/between_test.cpp unlucky/device_counts_test.cpp device/children_test.cpp device/beside_test.cpp)
 
 # Questions and commands.

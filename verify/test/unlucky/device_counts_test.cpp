@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "model/machine/memory/memory.h"
 #include "verify/bugs/catalogue/legal_ends.h"
@@ -123,6 +124,15 @@ TEST(DeviceCounts, ThoseThatAreKeptAreOfTheCatalogue) {
         << c.kernel << ": " << c.bug;
     EXPECT_FALSE(c.bug.empty() && shows(c) && c.not_counted.empty()) << c.kernel;
   }
+}
+
+TEST(DeviceCounts, ThePageHasTheSumOfThem) {
+  std::ifstream page(BITWELL_BUGS_PAGE);
+  const std::string text{std::istreambuf_iterator<char>(page), {}};
+  std::string sum = "    " + summary_of(read_device_counts(BITWELL_DEVICE_COUNTS));
+  for (size_t at = sum.find('\n'); at + 1 < sum.size(); at = sum.find('\n', at + 1))
+    sum.insert(at + 1, "    ");
+  EXPECT_NE(text.find(sum), std::string::npos) << "verify/bugs/README.md should have\n" << sum;
 }
 
 TEST(LegalEnds, InputsHoldDistinctWordsAndAddressesDoNotCount) {
