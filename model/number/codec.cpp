@@ -33,14 +33,8 @@ const Codec& best() {
 
 }  // namespace
 
-void decode_e2m1_to_f16(std::span<const uint8_t> packed, std::span<uint16_t> out) {
-  best().decode_e2m1(packed.data(), out.data(), packed.size());
-}
 void decode_e4m3_to_f16(std::span<const uint8_t> codes, std::span<uint16_t> out) {
   best().decode_e4m3(codes.data(), out.data(), codes.size());
-}
-void encode_e2m1(std::span<const float> values, std::span<uint8_t> packed) {
-  best().encode_e2m1(values.data(), packed.data(), packed.size());
 }
 void encode_e4m3(std::span<const float> values, std::span<uint8_t> codes) {
   best().encode_e4m3(values.data(), codes.data(), codes.size());

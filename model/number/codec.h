@@ -9,16 +9,13 @@
 
 namespace bitwell::number {
 
-// Two codes a byte, low nibble first, to fp16. out.size() == 2 * packed.size().
-void decode_e2m1_to_f16(std::span<const uint8_t> packed, std::span<uint16_t> out);
 // One code a byte. NaN gives 0x7FFF. out.size() == codes.size().
 void decode_e4m3_to_f16(std::span<const uint8_t> codes, std::span<uint16_t> out);
-// values.size() == 2 * packed.size().
-void encode_e2m1(std::span<const float> values, std::span<uint8_t> packed);
 // values.size() == codes.size().
 void encode_e4m3(std::span<const float> values, std::span<uint8_t> codes);
 
-// The loops of one instruction set, for tests and benchmarks; all nullptr where the host lacks it.
+// The loops of one instruction set, for tests and benchmarks; all nullptr where the host lacks it. E2M1
+// stands two codes a byte, low nibble first.
 struct Codec {
   void (*decode_e2m1)(const uint8_t* packed, uint16_t* out, size_t bytes) = nullptr;
   void (*decode_e4m3)(const uint8_t* codes, uint16_t* out, size_t count) = nullptr;

@@ -45,16 +45,4 @@ uint64_t encode(const Format& f, const Exact& v) {
   return (sign | code) << f.ignored_low;
 }
 
-void pack_nibbles(std::span<const uint8_t> codes, std::span<uint8_t> bytes) {
-  for (size_t i = 0; i < bytes.size(); ++i)
-    bytes[i] = static_cast<uint8_t>((codes[2 * i] & 0xF) | (codes[2 * i + 1] << 4));
-}
-
-void unpack_nibbles(std::span<const uint8_t> bytes, std::span<uint8_t> codes) {
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    codes[2 * i] = bytes[i] & 0xF;
-    codes[2 * i + 1] = bytes[i] >> 4;
-  }
-}
-
 }  // namespace bitwell::number

@@ -9,7 +9,6 @@ namespace {
 
 constexpr std::string_view kSemi = "SemiAnalysis microbench-blackwell, B200";
 constexpr std::string_view kQuick = "QuickRunCUDA, B300";
-constexpr std::string_view kTileSight = "TileSight, B200";
 constexpr std::string_view kLikeHopper = "as an H200";
 
 constexpr Cost kB200Costs[] = {

@@ -22,7 +22,6 @@ struct Clock::Info {
   bool ends_block = false;
   bool cached = true;    // in L1
   bool in_warp = false;  // between its lanes, by way of shared memory's port
-  bool by_port = false;  // of shared memory and L1
   bool goes_on = false;  // nothing that others wait for comes before the next access to memory
   bool waits = false;    // of what orders: what comes behind it in the program comes behind it
   bool renames = false;  // costs nothing: a register gets another name

@@ -105,7 +105,6 @@ class FunctionUses {
   size_t operand_count() const { return operands_.size(); }
   uint64_t constant(const Use& use) const { return constants_[use.number]; }
   const std::string& variable(const Use& use) const { return variables_[use.number]; }
-  size_t variable_count() const { return variables_.size(); }
   // As it is declared; of a range without leading zeros.
   std::string register_name(uint32_t number) const;
 

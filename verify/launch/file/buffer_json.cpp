@@ -2,7 +2,6 @@
 #include <cstring>
 #include <span>
 
-#include "model/number/codec.h"
 #include "verify/launch/file/generated.h"
 #include "verify/launch/file/launch_reader.h"
 #include "verify/launch/file/npy.h"

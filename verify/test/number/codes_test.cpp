@@ -149,15 +149,4 @@ TEST(Codes, ValuesOutsideAFormatAreRefusedNotBent) {
   EXPECT_THROW(encode(ue4m3, {Kind::finite, true, 1, 0}), std::logic_error);
 }
 
-TEST(Codes, NibblesPackLowElementFirst) {
-  const uint8_t codes[4] = {0x1, 0xF, 0xA, 0x0};
-  uint8_t bytes[2];
-  pack_nibbles(codes, bytes);
-  EXPECT_EQ(bytes[0], 0xF1);
-  EXPECT_EQ(bytes[1], 0x0A);
-  uint8_t back[4];
-  unpack_nibbles(bytes, back);
-  for (int i = 0; i < 4; ++i) EXPECT_EQ(back[i], codes[i]);
-}
-
 }  // namespace
