@@ -1,11 +1,19 @@
 #include "model/machine/failure.h"
 
+#include <cstdio>
+
 #include "model/machine/where.h"
 
 namespace bitwell::machine {
 
 std::string triple(const std::array<uint32_t, 3>& v) {
   return "(" + std::to_string(v[0]) + "," + std::to_string(v[1]) + "," + std::to_string(v[2]) + ")";
+}
+
+std::string hex(uint64_t address) {
+  std::array<char, 24> text{};
+  std::snprintf(text.data(), text.size(), "0x%llx", static_cast<unsigned long long>(address));
+  return text.data();
 }
 
 std::string line_of(const Place& place) {

@@ -1,12 +1,12 @@
 #include "model/run/access.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <tuple>
 #include <utility>
 
 #include "model/isa/lanes/address_scan.h"
+#include "model/machine/where.h"
 #include "model/run/cluster.h"
 #include "model/run/parallel/claim.h"
 #include "model/run/shared_place.h"
@@ -18,14 +18,9 @@ namespace bitwell::run {
 namespace {
 
 using machine::Fault;
+using machine::hex;
 using machine::kLanes;
 using machine::Region;
-
-std::string hex(uint64_t v) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
-  return text;
-}
 
 const char* verb(AccessKind kind) {
   return kind == AccessKind::read ? "read" : kind == AccessKind::write ? "write" : "atomic";

@@ -21,6 +21,16 @@ struct Match {
   std::string name;  // opcode and modifiers, in the pattern's order
 };
 
+// What a row needs of the target: an architecture at least (0: any), or a feature that an architecture must
+// have.
+struct Needs {
+  int sm = 0;
+  std::string_view Features::*feature = nullptr;
+  constexpr Needs() = default;
+  constexpr Needs(int least) : sm(least) {}
+  constexpr Needs(std::string_view Features::*f) : feature(f) {}
+};
+
 // One row. `pattern` is the opcode and its modifiers: `{.a,.b}` one of, `[.a,.b]` none or one of. What stands
 // before a `|` names the operation with the opcode and keeps its place; all other modifiers may stand in any
 // order, but for those that say what an operand is: two types, two state spaces, two layouts keep theirs
@@ -33,14 +43,6 @@ struct Match {
 // `version` (10 * major + minor) is the least PTX version; `needs` the least target (0: any), or the feature
 // that an architecture must have; `only` names the suffixes that a target must carry ("a": sm_90a and later
 // with suffix a). A feature says its own.
-struct Needs {
-  int sm = 0;
-  std::string_view Features::*feature = nullptr;
-  constexpr Needs() = default;
-  constexpr Needs(int least) : sm(least) {}
-  constexpr Needs(std::string_view Features::*f) : feature(f) {}
-};
-
 struct Form {
   std::string_view pattern;
   std::string_view operands;
