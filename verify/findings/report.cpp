@@ -1,8 +1,7 @@
 #include "verify/findings/report.h"
 
-#include <cstdio>
-
 #include "model/machine/memory/memory.h"
+#include "model/machine/where.h"
 #include "model/run/stuck/nearby.h"
 #include "verify/findings/between.h"
 #include "verify/findings/remedy.h"
@@ -12,16 +11,8 @@ namespace {
 
 using hazard::Actor;
 using machine::AccessKind;
-
-std::string triple(const std::array<uint32_t, 3>& v) {
-  return "(" + std::to_string(v[0]) + "," + std::to_string(v[1]) + "," + std::to_string(v[2]) + ")";
-}
-
-std::string hex(uint64_t v) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
-  return text;
-}
+using machine::hex;
+using machine::triple;
 
 // "'tile' + 8, shared memory of CTA rank 1" of a generic address.
 std::string place(uint64_t address, const Launched& launch) {

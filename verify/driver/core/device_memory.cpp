@@ -3,24 +3,20 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
+#include "model/machine/where.h"
 #include "verify/driver/core/sizes.h"
 
 namespace bitwell::driver {
 namespace {
 
+using machine::hex;
+
 constexpr uint64_t kPage = 4096;
 // Addresses that only the model gives: below every mapping of the host's, but for programs at fixed
 // addresses.
 constexpr uint64_t kOurs = machine::kSharedWindow, kOursEnd = uint64_t{64} << 40;
-
-std::string hex(uint64_t address) {
-  std::array<char, 24> out{};
-  std::snprintf(out.data(), out.size(), "0x%llx", static_cast<unsigned long long>(address));
-  return out.data();
-}
 
 // Of the host's and of managed memory, with the guard behind it.
 uint64_t mapped_bytes(uint64_t bytes) { return plus(padded(bytes, kPage), machine::kGuard); }
