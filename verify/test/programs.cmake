@@ -60,9 +60,10 @@ bitwell_test(seldom_test LABEL quick LINK bitwell_test_kernel
   SOURCES isa/copy/seldom_copies_test.cpp isa/copy/tensor_reduce_test.cpp isa/memory/seldom_accesses_test.cpp isa/whole/seldom_values_test.cpp
           isa/tensor/seldom_tensor_test.cpp run/seldom_runs_test.cpp run/seldom_schedules_test.cpp isa/control/seldom_control_test.cpp)
 bitwell_test(access_tables_test LABEL quick LINK bitwell_test_kernel
+  DEFINE BITWELL_VIDEO="${CMAKE_CURRENT_SOURCE_DIR}/isa/scalar/video.txt"
   SOURCES isa/copy/copy_tasks_test.cpp isa/copy/copy_edges_test.cpp isa/copy/tensor_edges_test.cpp isa/memory/atomic_values_test.cpp
           isa/memory/preempted_accesses_test.cpp isa/memory/surface_table_test.cpp isa/memory/wide_values_test.cpp isa/scalar/carry_test.cpp
-          isa/scalar/approximate_bounds_test.cpp)
+          isa/scalar/approximate_bounds_test.cpp isa/scalar/video_test.cpp)
 bitwell_test(tensor_memory_test LABEL quick LINK bitwell_test_kernel bitwell_probe bitwell_session
   DEFINE BITWELL_B200_WORDS="${PROJECT_SOURCE_DIR}/verify/device/captures/b200_words.txt"
   SOURCES isa/tensor/tensor_memory_test.cpp isa/tensor/tensor_mma_test.cpp isa/tensor/tensor_mma_options_test.cpp isa/tensor/tensor_shift_test.cpp

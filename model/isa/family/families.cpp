@@ -14,7 +14,8 @@ std::vector<const Form*> all_forms() {
                             copy_forms(),         tensor_map_forms(),     matrix_forms(),
                             texture_forms(),      surface_forms(),        compare_forms(),
                             tensor_move_forms(),  tensor_order_forms(),   tensor_cell_copy_forms(),
-                            tensor_shift_forms(), tensor_mma_forms(),     tensor_allocation_forms()})
+                            tensor_shift_forms(), tensor_mma_forms(),     tensor_allocation_forms(),
+                            video_forms()})
     for (const Form& form : family) out.push_back(&form);
   return out;
 }

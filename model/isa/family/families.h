@@ -9,6 +9,7 @@ namespace bitwell::isa {
 
 std::span<const Form> integer_forms();
 std::span<const Form> logic_forms();
+std::span<const Form> video_forms();
 std::span<const Form> float_forms();
 std::span<const Form> half_forms();
 std::span<const Form> compare_forms();
