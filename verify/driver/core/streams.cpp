@@ -218,10 +218,42 @@ void Streams::depend(const Graph& graph, const CUgraphNode* from, const CUgraphN
 GraphExec& Streams::instantiate(const Graph& graph, uint64_t flags) {
   auto out = std::make_unique<GraphExec>();
   out->flags = flags;
-  for (const Node* n : graph.ordered())
-    if (n->run) out->operations.push_back(n->run);
+  for (const Node* n : graph.ordered()) {
+    out->operations.push_back(n->run);
+    out->nodes.push_back(n);
+  }
   retain(out->objects, graph.objects);
   return keep(execs_, std::move(out));
+}
+
+Graph& Streams::clone(const Graph& graph) {
+  auto out = std::make_unique<Graph>();
+  std::map<const Node*, Node*> of;
+  for (const auto& n : graph.nodes) {
+    out->nodes.push_back(std::make_unique<Node>(*n));
+    of[n.get()] = out->nodes.back().get();
+  }
+  for (const auto& n : out->nodes) {
+    n->graph = out.get();
+    for (Node*& before : n->after) before = of.at(before);
+  }
+  retain(out->objects, graph.objects);
+  return keep(graphs_, std::move(out));
+}
+
+Operation& Streams::operation(const void* handle, CUgraphNodeType type) {
+  Node& of = node(handle);
+  if (of.type != type) throw Refused(CUDA_ERROR_INVALID_VALUE, "the node is of another type");
+  return of.run;
+}
+
+Operation& Streams::operation(const void* handle, const void* node, CUgraphNodeType type) {
+  GraphExec& in = exec(handle);
+  operation(node, type);
+  const auto at = std::find(in.nodes.begin(), in.nodes.end(), node);
+  if (at == in.nodes.end())
+    throw Refused(CUDA_ERROR_INVALID_VALUE, "the node is of another graph than the instance");
+  return in.operations[static_cast<size_t>(at - in.nodes.begin())];
 }
 
 GraphExec& Streams::exec(const void* exec) {

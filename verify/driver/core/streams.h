@@ -44,7 +44,8 @@ struct Graph {
 };
 
 struct GraphExec {
-  std::vector<Operation> operations{};
+  std::vector<Operation> operations{};  // one for each node, that of some is empty
+  std::vector<const void*> nodes{};     // of the graph that it was made of
   Retained objects{};
   uint64_t flags = 0;
 };
@@ -99,8 +100,12 @@ class Streams {
   Node& add(Graph& graph, CUgraphNodeType type, Operation run, const CUgraphNode* after, size_t count);
   // Refused where a node is of another graph, or depends so already, or on itself.
   void depend(const Graph& graph, const CUgraphNode* from, const CUgraphNode* to, size_t count);
+  Graph& clone(const Graph& graph);
   GraphExec& instantiate(const Graph& graph, uint64_t flags);
   GraphExec& exec(const void* exec);
+  // What such a node does, in its graph or in an instance. Refused where it is none, or of another type.
+  Operation& operation(const void* node, CUgraphNodeType type);
+  Operation& operation(const void* exec, const void* node, CUgraphNodeType type);
   void destroy_exec(const void* exec);
 
   UserObject& make_object(void* data, CUhostFn at_end, unsigned references);

@@ -28,6 +28,9 @@ Operation copy_operation(State& s, const CUDA_MEMCPY3D& c) {
     s.missing("copies of CUDA arrays");
     throw Refused(CUDA_ERROR_NOT_SUPPORTED);
   }
+  for (const CUmemorytype type : {c.srcMemoryType, c.dstMemoryType})
+    if (type != CU_MEMORYTYPE_HOST && type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED)
+      throw Refused(CUDA_ERROR_INVALID_VALUE);
   const auto start = [](uint64_t base, uint64_t z, uint64_t height, uint64_t y, uint64_t pitch, uint64_t x) {
     return plus(plus(base, times(plus(times(z, height), y), pitch)), x);
   };
@@ -53,6 +56,11 @@ Operation fill_operation(const CUDA_MEMSET_NODE_PARAMS& p) {
   return [=](State& at) { fill_now(at, p.dst, p.value, p.elementSize, rows); };
 }
 
+Operation host_operation(const CUDA_HOST_NODE_PARAMS& host) {
+  if (host.fn == nullptr) throw Refused(CUDA_ERROR_INVALID_VALUE);
+  return [host](State&) { host.fn(host.userData); };
+}
+
 template <class Make>
 CUresult add(const char* name, CUgraphNode* out, CUgraph graph, CUgraphNodeType type,
              const CUgraphNode* after, size_t count, Make make) {
@@ -62,6 +70,16 @@ CUresult add(const char* name, CUgraphNode* out, CUgraph graph, CUgraphNodeType 
     if (count != 0) present(after);
     *out = reinterpret_cast<CUgraphNode>(&s.streams.add(g, type, make(s), after, count));
   });
+}
+
+// What a node does from now on: in the graph, or in an instance of it where one is given.
+template <class Make>
+CUresult change(const char* name, CUgraphNode node, CUgraphNodeType type, Make make) {
+  return driver_call(name, [&](State& s) { s.streams.operation(node, type) = make(s); });
+}
+template <class Make>
+CUresult change(const char* name, CUgraphExec exec, CUgraphNode node, CUgraphNodeType type, Make make) {
+  return driver_call(name, [&](State& s) { s.streams.operation(exec, node, type) = make(s); });
 }
 
 CUresult instantiate(const char* name, CUgraphExec* out, CUgraph graph, unsigned long long flags) {
@@ -106,6 +124,12 @@ CUresult cuGraphCreate(CUgraph* out, unsigned flags) {
 CUresult cuGraphDestroy(CUgraph graph) {
   return driver_call("cuGraphDestroy", [&](State& s) { s.streams.destroy_graph(graph); });
 }
+CUresult cuGraphClone(CUgraph* out, CUgraph graph) {
+  return driver_call("cuGraphClone", [&](State& s) {
+    present(out);
+    *out = reinterpret_cast<CUgraph>(&s.streams.clone(s.streams.graph(graph)));
+  });
+}
 CUresult cuGraphAddKernelNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* after, size_t count,
                               const CUDA_KERNEL_NODE_PARAMS* p) {
   return add("cuGraphAddKernelNode", out, graph, CU_GRAPH_NODE_TYPE_KERNEL, after, count,
@@ -129,6 +153,41 @@ CUresult cuGraphAddHostNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* 
                if (host.fn == nullptr) throw Refused(CUDA_ERROR_INVALID_VALUE);
                return [host](State&) { host.fn(host.userData); };
              });
+}
+CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* p) {
+  return change("cuGraphKernelNodeSetParams", node, CU_GRAPH_NODE_TYPE_KERNEL,
+                [&](State& s) { return kernel_operation(s, present(p)); });
+}
+CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                        const CUDA_KERNEL_NODE_PARAMS* p) {
+  return change("cuGraphExecKernelNodeSetParams", exec, node, CU_GRAPH_NODE_TYPE_KERNEL,
+                [&](State& s) { return kernel_operation(s, present(p)); });
+}
+CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D* p) {
+  return change("cuGraphMemcpyNodeSetParams", node, CU_GRAPH_NODE_TYPE_MEMCPY,
+                [&](State& s) { return copy_operation(s, present(p)); });
+}
+CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D* p,
+                                        CUcontext) {
+  return change("cuGraphExecMemcpyNodeSetParams", exec, node, CU_GRAPH_NODE_TYPE_MEMCPY,
+                [&](State& s) { return copy_operation(s, present(p)); });
+}
+CUresult cuGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS* p) {
+  return change("cuGraphMemsetNodeSetParams", node, CU_GRAPH_NODE_TYPE_MEMSET,
+                [&](State&) { return fill_operation(present(p)); });
+}
+CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS* p,
+                                        CUcontext) {
+  return change("cuGraphExecMemsetNodeSetParams", exec, node, CU_GRAPH_NODE_TYPE_MEMSET,
+                [&](State&) { return fill_operation(present(p)); });
+}
+CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS* p) {
+  return change("cuGraphHostNodeSetParams", node, CU_GRAPH_NODE_TYPE_HOST,
+                [&](State&) { return host_operation(present(p)); });
+}
+CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_HOST_NODE_PARAMS* p) {
+  return change("cuGraphExecHostNodeSetParams", exec, node, CU_GRAPH_NODE_TYPE_HOST,
+                [&](State&) { return host_operation(present(p)); });
 }
 CUresult cuGraphAddEmptyNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* after, size_t count) {
   return add("cuGraphAddEmptyNode", out, graph, CU_GRAPH_NODE_TYPE_EMPTY, after, count,
@@ -215,7 +274,7 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
     s.streams.enqueue(s, stream, CU_GRAPH_NODE_TYPE_GRAPH, [all](State& at) {
       for (const Operation& o : all) {
         if (at.lost != CUDA_SUCCESS) return;
-        o(at);
+        if (o) o(at);
       }
     });
   });

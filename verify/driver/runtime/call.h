@@ -31,6 +31,15 @@ cudaError_t forward(const char* name, F f) noexcept {
 
 inline CUstream driver(cudaStream_t stream) { return reinterpret_cast<CUstream>(stream); }
 inline CUevent driver(cudaEvent_t event) { return reinterpret_cast<CUevent>(event); }
+inline CUgraph driver(cudaGraph_t graph) { return reinterpret_cast<CUgraph>(graph); }
+inline CUgraphExec driver(cudaGraphExec_t exec) { return reinterpret_cast<CUgraphExec>(exec); }
+inline CUgraphNode driver(cudaGraphNode_t node) { return reinterpret_cast<CUgraphNode>(node); }
+inline CUgraph* driver(cudaGraph_t* graph) { return reinterpret_cast<CUgraph*>(graph); }
+inline CUgraphExec* driver(cudaGraphExec_t* exec) { return reinterpret_cast<CUgraphExec*>(exec); }
+inline CUgraphNode* driver(cudaGraphNode_t* node) { return reinterpret_cast<CUgraphNode*>(node); }
+inline const CUgraphNode* driver(const cudaGraphNode_t* node) {
+  return reinterpret_cast<const CUgraphNode*>(node);
+}
 inline CUdeviceptr driver(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
 // The kernel of a function of the program's, or of a handle. Refused as the runtime does where it is none.

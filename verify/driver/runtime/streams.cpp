@@ -1,4 +1,4 @@
-// Streams, events and graphs: the driver's.
+// Streams and events: the driver's.
 #include "verify/driver/core/work.h"
 #include "verify/driver/runtime/call.h"
 
@@ -6,16 +6,8 @@ using namespace bitwell::driver;
 
 namespace {
 
-CUgraph driver(cudaGraph_t graph) { return reinterpret_cast<CUgraph>(graph); }
-CUgraphExec driver(cudaGraphExec_t exec) { return reinterpret_cast<CUgraphExec>(exec); }
-CUgraphNode driver(cudaGraphNode_t node) { return reinterpret_cast<CUgraphNode>(node); }
-CUgraph* driver(cudaGraph_t* graph) { return reinterpret_cast<CUgraph*>(graph); }
-CUgraphExec* driver(cudaGraphExec_t* exec) { return reinterpret_cast<CUgraphExec*>(exec); }
-CUgraphNode* driver(cudaGraphNode_t* node) { return reinterpret_cast<CUgraphNode*>(node); }
-const CUgraphNode* driver(const cudaGraphNode_t* node) { return reinterpret_cast<const CUgraphNode*>(node); }
 CUstream* driver(cudaStream_t* stream) { return reinterpret_cast<CUstream*>(stream); }
 CUevent* driver(cudaEvent_t* event) { return reinterpret_cast<CUevent*>(event); }
-CUuserObject driver(cudaUserObject_t object) { return reinterpret_cast<CUuserObject>(object); }
 using bitwell::driver::driver;
 
 }  // namespace
@@ -154,129 +146,6 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
 }
 cudaError_t cudaEventElapsedTime(float* out, cudaEvent_t from, cudaEvent_t to) {
   return forward("cudaEventElapsedTime", [&] { return cuEventElapsedTime(out, driver(from), driver(to)); });
-}
-
-cudaError_t cudaGraphCreate(cudaGraph_t* out, unsigned flags) {
-  return forward("cudaGraphCreate", [&] { return cuGraphCreate(driver(out), flags); });
-}
-cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-  return forward("cudaGraphDestroy", [&] { return cuGraphDestroy(driver(graph)); });
-}
-cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* out, cudaGraph_t graph, const cudaGraphNode_t* after,
-                                   size_t count, const cudaKernelNodeParams* p) {
-  return forward("cudaGraphAddKernelNode", [&] {
-    if (p == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    CUDA_KERNEL_NODE_PARAMS q{};
-    q.func = static_cast<CUfunction>(p->func);
-    q.gridDimX = p->gridDim.x, q.gridDimY = p->gridDim.y, q.gridDimZ = p->gridDim.z;
-    q.blockDimX = p->blockDim.x, q.blockDimY = p->blockDim.y, q.blockDimZ = p->blockDim.z;
-    q.sharedMemBytes = p->sharedMemBytes;
-    q.kernelParams = p->kernelParams;
-    q.extra = p->extra;
-    return cuGraphAddKernelNode(driver(out), driver(graph), driver(after), count, &q);
-  });
-}
-cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* out, cudaGraph_t graph, const cudaGraphNode_t* after,
-                                     size_t count, void* to, const void* from, size_t bytes, cudaMemcpyKind) {
-  return call("cudaGraphAddMemcpyNode1D", [&](State& s) {
-    present(out);
-    *out = reinterpret_cast<cudaGraphNode_t>(&s.streams.add(
-        s.streams.graph(graph), CU_GRAPH_NODE_TYPE_MEMCPY,
-        [=](State& at) { at.memory.copy(address_of(to), address_of(from), bytes); }, driver(after), count));
-  });
-}
-cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* out, cudaGraph_t graph, const cudaGraphNode_t* after,
-                                   size_t count, const cudaMemsetParams* p) {
-  return forward("cudaGraphAddMemsetNode", [&] {
-    if (p == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    CUDA_MEMSET_NODE_PARAMS q{};
-    q.dst = address_of(p->dst);
-    q.pitch = p->pitch;
-    q.value = p->value;
-    q.elementSize = p->elementSize;
-    q.width = p->width;
-    q.height = p->height;
-    return cuGraphAddMemsetNode(driver(out), driver(graph), driver(after), count, &q, nullptr);
-  });
-}
-cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* out, cudaGraph_t graph, const cudaGraphNode_t* after,
-                                 size_t count, const cudaHostNodeParams* p) {
-  return forward("cudaGraphAddHostNode", [&] {
-    if (p == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    const CUDA_HOST_NODE_PARAMS q{p->fn, p->userData};
-    return cuGraphAddHostNode(driver(out), driver(graph), driver(after), count, &q);
-  });
-}
-cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* out, cudaGraph_t graph, const cudaGraphNode_t* after,
-                                  size_t count) {
-  return forward("cudaGraphAddEmptyNode",
-                 [&] { return cuGraphAddEmptyNode(driver(out), driver(graph), driver(after), count); });
-}
-cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* out, cudaGraph_t graph, const cudaGraphNode_t* after,
-                                       size_t count, cudaGraph_t child) {
-  return forward("cudaGraphAddChildGraphNode", [&] {
-    return cuGraphAddChildGraphNode(driver(out), driver(graph), driver(after), count, driver(child));
-  });
-}
-cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* out, size_t* count) {
-  return forward("cudaGraphGetNodes", [&] { return cuGraphGetNodes(driver(graph), driver(out), count); });
-}
-cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t* out, size_t* count) {
-  return forward("cudaGraphGetRootNodes",
-                 [&] { return cuGraphGetRootNodes(driver(graph), driver(out), count); });
-}
-cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* out, cudaGraphEdgeData*,
-                                         size_t* count) {
-  return forward("cudaGraphNodeGetDependencies",
-                 [&] { return cuGraphNodeGetDependencies(driver(node), driver(out), nullptr, count); });
-}
-cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* out) {
-  return forward("cudaGraphNodeGetType",
-                 [&] { return cuGraphNodeGetType(driver(node), reinterpret_cast<CUgraphNodeType*>(out)); });
-}
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* out, cudaGraph_t graph, unsigned long long flags) {
-  return forward("cudaGraphInstantiate",
-                 [&] { return cuGraphInstantiate(driver(out), driver(graph), flags); });
-}
-cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* out, cudaGraph_t graph, unsigned long long flags) {
-  return cudaGraphInstantiate(out, graph, flags);
-}
-cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
-                                cudaGraphExecUpdateResultInfo* result) {
-  return forward("cudaGraphExecUpdate", [&] {
-    return cuGraphExecUpdate(driver(exec), driver(graph),
-                             reinterpret_cast<CUgraphExecUpdateResultInfo*>(result));
-  });
-}
-cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream) {
-  return forward("cudaGraphUpload", [&] { return cuGraphUpload(driver(exec), driver(stream)); });
-}
-cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
-  return forward("cudaGraphLaunch", [&] { return cuGraphLaunch(driver(exec), driver(stream)); });
-}
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
-  return forward("cudaGraphExecDestroy", [&] { return cuGraphExecDestroy(driver(exec)); });
-}
-cudaError_t cudaUserObjectCreate(cudaUserObject_t* out, void* data, cudaHostFn_t destroy, unsigned count,
-                                 unsigned flags) {
-  return forward("cudaUserObjectCreate", [&] {
-    return cuUserObjectCreate(reinterpret_cast<CUuserObject*>(out), data, destroy, count, flags);
-  });
-}
-cudaError_t cudaUserObjectRetain(cudaUserObject_t object, unsigned count) {
-  return forward("cudaUserObjectRetain", [&] { return cuUserObjectRetain(driver(object), count); });
-}
-cudaError_t cudaUserObjectRelease(cudaUserObject_t object, unsigned count) {
-  return forward("cudaUserObjectRelease", [&] { return cuUserObjectRelease(driver(object), count); });
-}
-cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned count,
-                                      unsigned flags) {
-  return forward("cudaGraphRetainUserObject",
-                 [&] { return cuGraphRetainUserObject(driver(graph), driver(object), count, flags); });
-}
-cudaError_t cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned count) {
-  return forward("cudaGraphReleaseUserObject",
-                 [&] { return cuGraphReleaseUserObject(driver(graph), driver(object), count); });
 }
 
 }  // extern "C"
