@@ -52,13 +52,12 @@ void Modules::look_at(const Module& module) {
   }
 }
 
-// What it has for the device.
 std::vector<std::string> Modules::candidates(const image::Image& code, const DeviceRow& device,
-                                             const char* whose) const {
+                                             const std::string& whose) const {
   try {
     return image::candidates(code, {.sm = device.sm, .folder = folder_});
   } catch (const InputError& e) {
-    throw NoCode(CUDA_ERROR_NO_BINARY_FOR_GPU, whose + std::string(e.what()));
+    throw NoCode(CUDA_ERROR_NO_BINARY_FOR_GPU, whose + e.what());
   }
 }
 

@@ -56,6 +56,9 @@ class Modules {
   Module& add_registered(const void* image);
   // Of a file or of memory, for that device. Refused where nothing of it runs there.
   Module& load(std::span<const std::byte> image, const DeviceRow& device, bool library, const void* owner);
+  // What the code has for the device. NoCode where there is nothing; `whose` begins what is said then.
+  std::vector<std::string> candidates(const image::Image& code, const DeviceRow& device,
+                                      const std::string& whose) const;
   void unload(Module& module);
   // Those of a context that ends; and all that belong to none begin anew, as in a process that starts.
   void release_all(const void* owner);
@@ -86,8 +89,6 @@ class Modules {
   int newest() const;
 
  private:
-  std::vector<std::string> candidates(const image::Image& code, const DeviceRow& device,
-                                      const char* whose) const;
   void look_at(const Module& module);
   void place(Module& module, const DeviceRow& device);
   void place_texts(Module& module);

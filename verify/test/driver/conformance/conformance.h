@@ -70,6 +70,7 @@ void contexts(Device& d);
 void memory();
 void pointers(const Device& d);
 void modules(Device& d);
+void linked();
 void attributes(const Device& d);
 void launches(const Device& d);
 void streams();

@@ -35,6 +35,7 @@ int main(int words, char** word) {
   memory();
   pointers(d);
   modules(d);
+  linked();
   attributes(d);
   launches(d);
   streams();

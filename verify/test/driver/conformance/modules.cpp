@@ -63,6 +63,59 @@ void modules(Device& d) {
   well(CU(cuLibraryUnload)(l), "unload");
 }
 
+// Two texts that need one another, with logs; what is made of them is loaded as a module.
+void linked() {
+  section = "the linker";
+  std::string caller =
+      ".version 7.0\n.target sm_80\n.address_size 64\n.extern .func (.param .b32 r) twice(.param .b32 a);\n"
+      ".extern .global .align 4 .u32 base;\n"
+      ".visible .entry by_twice(.param .u64 out) {\n.reg .b32 %r<4>; .reg .b64 %d<3>;\n"
+      "ld.param.u64 %d0, [out]; cvta.to.global.u64 %d0, %d0; ld.global.u32 %r0, [base];\n"
+      "{ .param .b32 a; .param .b32 r; st.param.b32 [a], %r0; call.uni (r), twice, (a); ld.param.b32 %r1, "
+      "[r]; }\n"
+      "st.global.u32 [%d0], %r1; ret;\n}\n";
+  std::string callee =
+      ".version 7.0\n.target sm_80\n.address_size 64\n.visible .global .align 4 .u32 base = 21;\n"
+      ".visible .func (.param .b32 r) twice(.param .b32 a) {\n.reg .b32 %r<2>;\n"
+      "ld.param.b32 %r0, [a]; shl.b32 %r1, %r0, 1; st.param.b32 [r], %r1; ret;\n}\n";
+  char info[100] = "info", error[100] = "error";
+  CUjit_option options[] = {CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
+                            CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_WALL_TIME};
+  void* values[] = {info, reinterpret_cast<void*>(sizeof info), error, reinterpret_cast<void*>(sizeof error),
+                    nullptr};
+  CUlinkState link = nullptr;
+  well(CU(cuLinkCreate)(5, options, values, &link), "create");
+  const auto add = [&](CUjitInputType type, std::string& text) {
+    return CU(cuLinkAddData)(link, type, text.data(), text.size() + 1, "a text", 0, nullptr, nullptr);
+  };
+  well(add(CU_JIT_INPUT_PTX, caller), "a text");
+  well(add(CU_JIT_INPUT_PTX, callee), "another");
+  gives(CUDA_ERROR_FILE_NOT_FOUND,
+        CU(cuLinkAddFile)(link, CU_JIT_INPUT_PTX, "/nowhere/at/all.ptx", 0, nullptr, nullptr),
+        "a file that is not there");
+  void* cubin = nullptr;
+  size_t size = 0;
+  well(CU(cuLinkComplete)(link, &cubin, &size), "complete");
+  held(cubin != nullptr && size > 0, "there is something");
+  held(std::strlen(error) == 0, "there is no error", error);
+  CUmodule module = nullptr;
+  well(CU(cuModuleLoadData)(&module, cubin), "load it");
+  well(CU(cuLinkDestroy)(link), "destroy");
+  CUfunction f = nullptr;
+  well(CU(cuModuleGetFunction)(&f, module, "by_twice"), "its kernel");
+  const CUdeviceptr out = allocated(4);
+  void* parameters[] = {const_cast<CUdeviceptr*>(&out)};
+  well(CU(cuLaunchKernel)(f, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr), "launch");
+  held(word(out) == 42, "it calls a function of the other text", std::to_string(word(out)));
+  well(CU(cuMemFree)(out), "free");
+  well(CU(cuModuleUnload)(module), "unload");
+
+  well(CU(cuLinkCreate)(0, nullptr, nullptr, &link), "create");
+  std::string nonsense = "this is no PTX at all";
+  gives(CUDA_ERROR_INVALID_PTX, add(CU_JIT_INPUT_PTX, nonsense), "nonsense");
+  well(CU(cuLinkDestroy)(link), "destroy");
+}
+
 void attributes(const Device& d) {
   section = "kernels' attributes";
   const CUfunction f = function(d, "limited");
