@@ -1,34 +1,16 @@
 #include "model/number/accumulation.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
 #include <vector>
 
-#include "model/number/decode.h"
 #include "model/number/half.h"
+#include "model/number/values.h"
 
 namespace bitwell::number {
 namespace {
 
 constexpr int kGroup = 16;
-
-float value_of(const Format& f, uint64_t code) {
-  const Exact v = decode(f, code);
-  if (v.is_nan()) return std::bit_cast<float>(0x7FFFFFFFu);
-  const float magnitude = std::ldexp(static_cast<float>(static_cast<uint64_t>(v.significand)), v.exponent);
-  return v.negative ? -magnitude : magnitude;
-}
-
-template <size_t N>
-std::array<float, N> table_of(const Format& f) {
-  std::array<float, N> t{};
-  for (size_t code = 0; code < N; ++code) t[code] = value_of(f, code);
-  return t;
-}
-const std::array<float, 16> kE2m1 = table_of<16>(e2m1);
-const std::array<float, 256> kE4m3 = table_of<256>(e4m3);
 
 // One thread's work.
 struct Thread {
@@ -42,10 +24,10 @@ class Evaluator {
   Evaluator(const Accumulation& order, const DotOperands& d, FirstLoss* loss)
       : order_(order), d_(d), loss_(loss), threads_(threads_of(order, d.a.size())) {}
 
-  float a(size_t k) const { return kE2m1[d_.a[k]]; }
-  float b(size_t k) const { return kE2m1[d_.b[k]]; }
-  float sfa(size_t g) const { return kE4m3[d_.sfa[g]]; }
-  float sfb(size_t g) const { return kE4m3[d_.sfb[g]]; }
+  float a(size_t k) const { return kE2m1Values[d_.a[k]]; }
+  float b(size_t k) const { return kE2m1Values[d_.b[k]]; }
+  float sfa(size_t g) const { return kE4m3Values[d_.sfa[g]]; }
+  float sfb(size_t g) const { return kE4m3Values[d_.sfb[g]]; }
   float scale_f16(size_t g) const { return half_mul(sfa(g), sfb(g)); }
 
   // Groups whose value is one fp32 number that still wants its scale.
