@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "model/number/half.h"
-#include "model/number/values.h"
+#include "model/number/tile/values.h"
 
 namespace bitwell::number {
 namespace {

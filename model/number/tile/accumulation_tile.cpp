@@ -4,7 +4,7 @@
 
 #include "model/number/simd_level.h"
 #include "model/number/tile/accumulation_tile_lanes.h"
-#include "model/number/values.h"
+#include "model/number/tile/values.h"
 
 namespace bitwell::number {
 
