@@ -44,7 +44,11 @@ Block& DeviceMemory::allocate(uint64_t bytes, Kind kind, unsigned flags, uint64_
   b.id = ++count_;
   b.name = (kind == Kind::device ? "device" : kind == Kind::host ? "host" : "managed") + std::to_string(b.id);
   if (kind == Kind::device) {
-    b.address = context_.allocate(b.name, bytes).address;
+    try {
+      b.address = context_.allocate(b.name, bytes).address;
+    } catch (const machine::InputError& e) {  // of this machine: the program may take less
+      throw Refused(CUDA_ERROR_OUT_OF_MEMORY, e.what());
+    }
   } else {
     // The host puts mappings side by side: nothing of ours stands in the guard behind this one.
     b.mapped =

@@ -95,6 +95,11 @@ int main(int words, char** word) {
     cudaMemGetInfo(&after, &all);
     std::printf("%zu\n", before - after);
   }
+  if (is("large")) {
+    void* much = nullptr;
+    std::printf("%s\n", cudaGetErrorName(cudaMalloc(&much, size_t{100} << 30)));
+    cudaGetLastError();
+  }
   if (is("cluster")) {  // of 2^32 CTAs
     cudaLaunchAttribute attribute{};
     attribute.id = cudaLaunchAttributeClusterDimension;
