@@ -9,6 +9,8 @@
 
 #include "model/number/arithmetic.h"
 #include "model/number/half.h"
+#include "model/number/simd_level.h"
+#include "model/number/tile/accumulation_tile.h"
 
 using namespace bitwell::number;
 
@@ -102,6 +104,27 @@ TEST(Accumulation, OrdersDifferWhereFp16SwampsASmallTerm) {
             2048);  // even: 2048 + 1 = 2048 (tie to even); odd: 1; 2049 -> 2048
   const Accumulation wide{.name = "wide", .group = GroupSum::scaled_products_f32};
   EXPECT_EQ(half_to_float(evaluate(wide, o.view())), 2050);
+}
+
+// Of A or of B, evaluated directly and by every instruction set's lanes.
+TEST(Accumulation, ANaNScaleMakesTheSumTheCanonicalNaN) {
+  const std::vector<uint8_t> codes(64, 2);
+  for (const GroupSum group : {GroupSum::scaled_products_f32, GroupSum::products_times_scale_f32,
+                               GroupSum::running_f16x2, GroupSum::running_f16})
+    for (const uint8_t nan : {0x7F, 0xFF})
+      for (const size_t of_a : {0, 1}) {
+        std::vector<uint8_t> scales[2] = {std::vector<uint8_t>(4, 0x38), std::vector<uint8_t>(4, 0x38)};
+        scales[of_a][2] = nan;
+        const Accumulation order{.name = "one", .group = group};
+        EXPECT_EQ(evaluate(order, {codes, codes, scales[1], scales[0]}), 0x7FFF);
+        const AccumulationColumns columns(codes, scales[0], 1, codes.size());
+        for (const char* level : {"scalar", "avx2", "avx512"}) {
+          uint16_t c = 0;
+          if (!has_level(level)) continue;
+          accumulation_tile(order, codes, scales[1], 1, columns, {&c, 1}, level);
+          EXPECT_EQ(c, 0x7FFF) << level;
+        }
+      }
 }
 
 TEST(Accumulation, AnEmptySumIsPlusZero) {
