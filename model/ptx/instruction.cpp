@@ -126,8 +126,13 @@ Instruction parse_instruction(Reader& reader) {
   if (out.opcode == "call") {
     call_operands(reader, out);
   } else {
-    do out.operands.push_back(parse_operand(reader));
-    while (reader.accept(","));
+    do {
+      const bool minus = out.opcode == "vmad" && reader.is("-") &&
+                         reader.peek(1).kind == TokenKind::identifier && reader.peek(1).text != "WARP_SZ";
+      if (minus) reader.next();
+      out.operands.push_back(parse_operand(reader));
+      out.operands.back().minus = minus;
+    } while (reader.accept(","));
   }
   reader.expect(";");
   return out;

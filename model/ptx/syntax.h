@@ -30,6 +30,7 @@ struct Operand {
   bool is_unsigned = false;  // the integer expression has a U somewhere or does not fit int64
   bool is_single = false;    // floating: 0f literal (32 bits in `integer`); otherwise 64 bits of a double
   bool negated = false;      // !p
+  bool minus = false;        // -r, of vmad alone
   std::vector<Operand> elements;
   Position at;
 };

@@ -15,7 +15,7 @@ std::vector<const Form*> all_forms() {
                             texture_forms(),      surface_forms(),        compare_forms(),
                             tensor_move_forms(),  tensor_order_forms(),   tensor_cell_copy_forms(),
                             tensor_shift_forms(), tensor_mma_forms(),     tensor_allocation_forms(),
-                            video_forms()})
+                            video_forms(),        scalar_video_forms()})
     for (const Form& form : family) out.push_back(&form);
   return out;
 }

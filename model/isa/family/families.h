@@ -9,7 +9,8 @@ namespace bitwell::isa {
 
 std::span<const Form> integer_forms();
 std::span<const Form> logic_forms();
-std::span<const Form> video_forms();
+std::span<const Form> video_forms();  // of two halves or four bytes
+std::span<const Form> scalar_video_forms();
 std::span<const Form> float_forms();
 std::span<const Form> half_forms();
 std::span<const Form> compare_forms();

@@ -127,6 +127,7 @@ class Printer {
     switch (o.kind) {
       case OperandKind::name:
         if (o.negated) word("!");
+        if (o.minus) word("-");
         symbol(o);
         if (!o.negated) offset(o.integer);
         return;

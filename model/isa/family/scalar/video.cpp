@@ -13,35 +13,15 @@
 namespace bitwell::isa {
 namespace {
 
-enum class Operation : uint8_t { add, sub, average, distance, min, max, equal, unequal, lt, le, gt, ge };
-
 // What a lane does; it is an op's `imm`.
 struct Simd {
   enum Flags : uint8_t { kFour = 1, kSignedA = 2, kSignedB = 4, kSignedD = 8, kSaturate = 16, kSum = 32 };
-  Operation operation = Operation::add;
+  VideoOperation operation = VideoOperation::add;
   uint8_t flags = 0;
   uint16_t mask = 0;      // bit i: element i of the result is computed, and not c's
   uint16_t a = 0, b = 0;  // four bits each: which element of b:a element i of an operand is
   bool is(Flags f) const { return (flags & f) != 0; }
 };
-
-int32_t result_of(Operation operation, int32_t a, int32_t b) {
-  switch (operation) {
-    case Operation::add: return a + b;
-    case Operation::sub: return a - b;
-    case Operation::average: return (a + b + (a + b >= 0 ? 1 : 0)) >> 1;
-    case Operation::distance: return std::abs(a - b);
-    case Operation::min: return std::min(a, b);
-    case Operation::max: return std::max(a, b);
-    case Operation::equal: return a == b ? 1 : 0;
-    case Operation::unequal: return a != b ? 1 : 0;
-    case Operation::lt: return a < b ? 1 : 0;
-    case Operation::le: return a <= b ? 1 : 0;
-    case Operation::gt: return a > b ? 1 : 0;
-    case Operation::ge: return a >= b ? 1 : 0;
-  }
-  return 0;
-}
 
 uint32_t simd(const Simd& s, uint32_t a, uint32_t b, uint32_t c) {
   const int count = s.is(Simd::kFour) ? 4 : 2, bits = 32 / count;
@@ -55,10 +35,10 @@ uint32_t simd(const Simd& s, uint32_t a, uint32_t b, uint32_t c) {
   uint32_t out = s.is(Simd::kSum) ? c : 0;
   for (int i = 0; i < count; ++i) {
     const bool computed = (s.mask >> i & 1) != 0;
-    int32_t r =
-        result_of(s.operation, element(s.a, i, s.is(Simd::kSignedA)), element(s.b, i, s.is(Simd::kSignedB)));
+    int64_t r = video_result(s.operation, element(s.a, i, s.is(Simd::kSignedA)),
+                             element(s.b, i, s.is(Simd::kSignedB)));
     if (s.is(Simd::kSaturate)) {
-      const auto most = static_cast<int32_t>(s.is(Simd::kSignedD) ? ones >> 1 : ones);
+      const int64_t most = s.is(Simd::kSignedD) ? ones >> 1 : ones;
       r = std::clamp(r, s.is(Simd::kSignedD) ? -most - 1 : 0, most);
     }
     if (s.is(Simd::kSum))
@@ -77,10 +57,6 @@ void simd_lanes(const Op& op, std::byte* rows, uint32_t mask) {
   auto* d = reinterpret_cast<uint32_t*>(rows + op.d);
   for (int lane = 0; lane < 32; ++lane)
     if ((mask >> lane & 1) != 0) d[lane] = simd(s, a[lane], b[lane], c[lane]);
-}
-
-[[noreturn]] void no_selector(const ptx::Operand& operand, const std::string& needs) {
-  throw Invalid("the selector '" + operand.suffix + "' of '" + operand.name + "': " + needs);
 }
 
 // Digits below `end` behind the letter of the kind, 'h' for halves and 'b' for bytes.
@@ -120,20 +96,6 @@ uint16_t element_numbers(const ptx::Operand& operand, const std::string& selecto
   return out;
 }
 
-Operation operation_named(const std::string& name) {
-  static constexpr std::pair<std::string_view, Operation> kNames[] = {
-      {"vadd", Operation::add},      {"vsub", Operation::sub},
-      {"vavrg", Operation::average}, {"vabsdiff", Operation::distance},
-      {"vmin", Operation::min},      {"vmax", Operation::max},
-      {".eq", Operation::equal},     {".ne", Operation::unequal},
-      {".lt", Operation::lt},        {".le", Operation::le},
-      {".gt", Operation::gt},        {".ge", Operation::ge}};
-  const auto* const at =
-      std::find_if(std::begin(kNames), std::end(kNames), [&](const auto& n) { return n.first == name; });
-  if (at == std::end(kNames)) throw machine::ModelBug("no video operation " + name);
-  return at->second;
-}
-
 void build_simd(Builder& b, const Match& m) {
   operands_left(b, m, 4);
   const ptx::Instruction& i = b.instruction();
@@ -147,7 +109,7 @@ void build_simd(Builder& b, const Match& m) {
   for (size_t n = 0; n < plain.size(); ++n) plain[n] = without_selector(b.operand(n), selectors[n]);
 
   Simd s;
-  s.operation = operation_named(set ? m.choice[2] : opcode);
+  s.operation = video_operation(set ? m.choice[2] : opcode);
   s.mask = mask_of(b.operand(0), selectors[0], count);
   s.a = element_numbers(b.operand(1), selectors[1], count, 0);
   s.b = element_numbers(b.operand(2), selectors[2], count, count);
@@ -198,6 +160,45 @@ ptx::Operand without_selector(const ptx::Operand& operand, std::string& selector
   selector = s.substr(1);
   out.suffix.clear();
   return out;
+}
+
+[[noreturn]] void no_selector(const ptx::Operand& operand, const std::string& needs) {
+  throw Invalid("the selector '" + operand.suffix + "' of '" + operand.name + "': " + needs);
+}
+
+VideoOperation video_operation(const std::string& name) {
+  using enum VideoOperation;
+  static constexpr std::pair<std::string_view, VideoOperation> kNames[] = {
+      {"vadd", add},      {"vsub", sub},  {"vavrg", average},   {"vabsdiff", distance},
+      {"vmin", min},      {"vmax", max},  {"vshl", shift_left}, {"vshr", shift_right},
+      {"vmad", multiply}, {".eq", equal}, {".ne", unequal},     {".lt", lt},
+      {".le", le},        {".gt", gt},    {".ge", ge}};
+  const auto* const at =
+      std::find_if(std::begin(kNames), std::end(kNames), [&](const auto& n) { return n.first == name; });
+  if (at == std::end(kNames)) throw machine::ModelBug("no video operation " + name);
+  return at->second;
+}
+
+int64_t video_result(VideoOperation operation, int64_t a, int64_t b) {
+  using enum VideoOperation;
+  switch (operation) {
+    case add: return a + b;
+    case sub: return a - b;
+    case average: return (a + b + (a + b >= 0 ? 1 : 0)) >> 1;
+    case distance: return std::abs(a - b);
+    case min: return std::min(a, b);
+    case max: return std::max(a, b);
+    case equal: return a == b ? 1 : 0;
+    case unequal: return a != b ? 1 : 0;
+    case lt: return a < b ? 1 : 0;
+    case le: return a <= b ? 1 : 0;
+    case gt: return a > b ? 1 : 0;
+    case ge: return a >= b ? 1 : 0;
+    case shift_left:
+    case shift_right:
+    case multiply: break;
+  }
+  throw machine::ModelBug("a video operation of another kind");
 }
 
 std::span<const Form> video_forms() { return kSimd; }

@@ -116,5 +116,53 @@ TEST(Video, TwoHalvesOrFourBytesRefuseWhatPtxasRefuses) {
   says("vset2.u32.u32.lo %r4, %r1, %r2, %r3;", "modifier '.lo'");
 }
 
+TEST(Video, OfAWordTakesWhatPtxasTakes) {
+  for (const char* taken :
+       {"vadd.u32.u32.u32 %r4, %r1, %r2;", "vadd.u32.u32.u32 %r4, %r1, %r2, %r3;",
+        "vadd.u32.u32.u32 %r4, 5, %r2;", "vadd.u32.u32.u32.add %r4, %r1, -5, 7;",
+        "vsub.sat.u32.s32.u32 %r4, %r1.h1, %r2.b3;", "vshl.clamp.s32.u32.u32 %r4.b3, %r1, %r2, %r3;",
+        "vset.u32.eq.s32.max %r4, %r1, %r2.b0, %r3;",
+        "vmad.po.u32.u32.u32.sat.shr7 %r4, %r1.b0, %r2.h1, %r3;", "vmad.s32.u32.u32 %r4, -%r1, %r2.b1, %r3;",
+        "vmad.s32.u32.u32 %r4, -%r1.b1, -%r2, -%r3;", "vmad.u32.u32.u32.shr15 %r4, %r1, -5, -%r3;"})
+    EXPECT_EQ(video_refusal(taken), "") << taken;
+}
+
+TEST(Video, OfAWordRefusesWhatPtxasRefuses) {
+  const auto says = [](const char* instruction, const char* why) {
+    const std::string said = video_refusal(instruction);
+    EXPECT_NE(said.find(why), std::string::npos) << instruction << ": " << said;
+  };
+  says("vadd.u32.u32.u32.add %r4, %r1, %r2;", "takes 4 operands");
+  says("vadd.u32.u32.u32 %r4.h1, %r1, %r2;", "takes 4 operands");
+  says("vadd.u32.u32.u32.max %r4.b0, %r1, %r2, %r3;", "a second operation into a part of a word");
+  says("vadd.u32.u32.u32 %r4.b4, %r1, %r2, %r3;", "the selector '.b4' of '%r4'");
+  says("vadd.u32.u32.u32 %r4.h10, %r1, %r2, %r3;", "the selector '.h10' of '%r4'");
+  says("vadd.u32.u32.u32 %r4, %r1.h2, %r2;", "the selector '.h2' of '%r1'");
+  says("vadd.u32.u32.u32.add %r4, %r1, %r2, %r3.b0;", "'%r3.b0' is not a register");
+  says("vadd.u32.u32.u32 %r4, %r1, 0f3F800000;", "a floating-point constant");
+  says("vadd.u32.u32.u32 %h1, %r1, %r2;", "'%h1' is .b16");
+  says("vadd.u32.u32.u32 %r4, %f1, %r2;", "'%f1' is .f32");
+  says("vadd.u32.u32.u32 _, %r1, %r2;", "'_' where the result cannot be discarded");
+  says("vadd.u32.u32.u32 %r4, -%r1, %r2;", "found '%r1'");
+  says("vshl.u32.u32.u32 %r4, %r1, %r2;", "a modifier is missing");
+  says("vshl.u32.u32.s32.clamp %r4, %r1, %r2;", "modifier '.s32'");
+  says("vset.u32.u32.eq.sat %r4, %r1, %r2;", "modifier '.sat'");
+  says("vmad.u32.u32.u32 %r4, %r1, %r2;", "takes 4 operands");
+  says("vmad.u32.u32.u32 %r4.b0, %r1, %r2, %r3;", "the result of 'vmad' is a word");
+  says("vmad.s32.s32.s32.po %r4, -%r1, %r2, %r3;", "'.po' beside '-'");
+  says("vmad.s32.s32.s32 %r4, %r1, -%r2, -%r3;", "'-' before c");
+  says("vmad.u32.u32.u32.add %r4, %r1, %r2, %r3;", "modifier '.add'");
+}
+
+// Machine code differs from the manual there, and by no rule that is worth having.
+TEST(Video, OfAWordIsUnsupportedByNameWhereMachineCodeIsAnother) {
+  for (const char* left :
+       {"vadd.s32.s32.s32.sat %r4.b1, %r1, %r2, %r3;", "vshl.s32.s32.u32.clamp.sat %r4, %r1, %r2;",
+        "vsub.u32.u32.u32.min %r4, %r1, %r2, %r3;", "vmax.u32.u32.u32.sat.max %r4, %r1, %r2, %r3;"})
+    EXPECT_NE(video_refusal(left).find("ptxas' code for it does not do what the manual says"),
+              std::string::npos)
+        << left << ": " << video_refusal(left);
+}
+
 }  // namespace
 }  // namespace bitwell::isa
