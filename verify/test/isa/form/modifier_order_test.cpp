@@ -15,6 +15,11 @@ struct Count {
   size_t taken = 0, refused = 0, died = 0;
 };
 
+// Other types in the same places: bitwell knows the instruction, and leaves it for what ptxas makes of it.
+bool left_for_its_code(const Finding& f) {
+  return f.kind == Finding::Kind::unsupported && f.what.find("ptxas' code for it") != std::string::npos;
+}
+
 // Holds bitwell against ptxas for each line; where ptxas dies, for each half of them.
 void compare(const std::string& target, const Entries& entries, Count& count) {
   std::vector<int> line_of;
@@ -32,10 +37,14 @@ void compare(const std::string& target, const Entries& entries, Count& count) {
     return compare(target, {middle, entries.end()}, count);
   }
   const std::set<int> ours = bitwell_refuses(text);
+  std::set<int> left;
+  for (const Finding& f : isa::check(ptx::parse(text)))
+    if (left_for_its_code(f)) left.insert(f.line);
   size_t n = 0;
   for (const std::vector<std::string>& lines : entries)
     for (const std::string& line : lines) {
       const int at = line_of[n++];
+      if (left.contains(at)) continue;
       ++(theirs.contains(at) ? count.refused : count.taken);
       EXPECT_EQ(ours.contains(at), theirs.contains(at))
           << line << " for " << target << ": ptxas " << (theirs.contains(at) ? "refuses" : "takes") << " it";
