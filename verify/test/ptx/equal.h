@@ -9,8 +9,8 @@ namespace bitwell::ptx {
 // Field by field; a field added to a struct does not compile until it is compared here.
 inline bool operator==(const Operand& x, const Operand& y) {
   const auto all = [](const Operand& o) {
-    const auto& [kind, name, suffix, integer, is_unsigned, is_single, negated, elements, at] = o;
-    return std::tie(kind, name, suffix, integer, is_unsigned, is_single, negated, elements);
+    const auto& [kind, name, suffix, integer, is_unsigned, is_single, negated, minus, elements, at] = o;
+    return std::tie(kind, name, suffix, integer, is_unsigned, is_single, negated, minus, elements);
   };
   return all(x) == all(y);
 }

@@ -280,6 +280,23 @@ RC_GTEST_PROP(PrintThenParse, GivesTheSameModule, (unsigned style)) {
   }
 }
 
+// The only instruction whose registers have one.
+TEST(PrintThenParse, ASignBeforeARegisterOfVmad) {
+  const auto parsed = [](const std::string& instruction) {
+    return parse(".version 9.0\n.target sm_90a\n.func f() { " + instruction + " }");
+  };
+  const Module m = parsed("vmad.s32.s32.s32 %r4, -%r1.b0, -5, -%r3;");
+  const std::vector<Operand>& operands = m.functions.at(0).body.at(0).instruction.operands;
+  EXPECT_EQ(operands.at(0).minus, false);
+  EXPECT_EQ(operands.at(1).minus, true);
+  EXPECT_EQ(operands.at(1).suffix, ".b0");
+  EXPECT_EQ(operands.at(2).minus, false);
+  EXPECT_EQ(operands.at(2).integer, static_cast<uint64_t>(-5));
+  EXPECT_EQ(operands.at(3).minus, true);
+  EXPECT_TRUE(parse(Printer(0).print(m)) == m);
+  EXPECT_THROW(parsed("vadd.s32.s32.s32 %r4, -%r1, %r2;"), SyntaxError);
+}
+
 // What the syntax has to tell apart, by name: text and the operands it is.
 TEST(PrintThenParse, BoundaryOperands) {
   const auto operand = [](const std::string& text) {
