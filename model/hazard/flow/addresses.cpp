@@ -55,6 +55,16 @@ void Addresses::inside_its_object(const machine::Access& a) {
       a.kind == machine::AccessKind::read ? objects_->read_at(a.ptx_line) : objects_->written_at(a.ptx_line);
   if (object == nullptr || a.mbarrier || a.rows != 0) return;
   const uint32_t lanes = a.operation != 0 ? 1 : a.lanes;
+  // All lanes' in it where it stands for the first of them, as nearly always.
+  const uint64_t size =
+      object->size != 0 ? object->size : (uint64_t{1} << machine::kRankShift) - object->offset;
+  if (lanes == ~0u && size >= a.bytes) {
+    const ObjectPlace place = object_place(a.addresses[0]);
+    const uint64_t begin = a.addresses[0] - place.at + object->offset, last = size - a.bytes;
+    bool out = place.space != object->space;
+    for (uint32_t i = 0; i < machine::kLanes; ++i) out |= a.addresses[i] - begin > last;
+    if (!out) return;
+  }
   uint64_t low = UINT64_MAX, high = 0;
   if (lanes == ~0u) {
     for (const uint64_t address : a.addresses) {

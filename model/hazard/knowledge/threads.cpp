@@ -13,15 +13,11 @@ namespace bitwell::hazard {
 using machine::Synchronisation;
 using SyncKind = Synchronisation::Kind;
 
-namespace {}  // namespace
-
 // Of barriers and fences.
 void Threads::synchronised(const Synchronisation& s, Cluster& c) {
   const auto lane = static_cast<uint32_t>(s.lanes != 0 ? std::countr_zero(s.lanes) : 0);
-  const std::pair bar{clusters_.rank_of(s.cta), s.which};
   if (s.kind == SyncKind::cta_over) {
-    c.bars.erase(bar);
-    c.met.erase(bar);
+    c.bar(clusters_.rank_of(s.cta), s.which) = {};
     return;
   }
   Warp& w = clusters_.warp_of(c, s.cta, s.warp);
@@ -43,16 +39,17 @@ void Threads::synchronised(const Synchronisation& s, Cluster& c) {
       ++w.time;
       return;
     case SyncKind::cta_arrived: {
-      auto& [all, last] = c.bars[bar];
+      Cluster::Bar& bar = c.bar(w.rank, s.which);
+      auto& [all, last, first] = bar;
       if (all == nullptr) all = std::make_shared<Knowledge>();
       publish(*all, w, s.lanes, last.get());
       if (last != w.known[lane]) last = w.known[lane];
-      if (s.amount == 0) from_one_line(s, w, c.met);
+      if (s.amount == 0) from_one_line(s, w, bar);
       ++w.time;
       return;
     }
     // Those who wait come out with what all know who arrived, themselves included.
-    case SyncKind::cta_passed: return w.known.set(s.lanes, c.bars[bar].all);
+    case SyncKind::cta_passed: return w.known.set(s.lanes, c.bar(w.rank, s.which).all);
     case SyncKind::cluster_arrived: return cluster_arrived(s, c);
     case SyncKind::cluster_passed:
       if (c.begun == 0) c.begun = ledger_.units.add(w);
@@ -63,15 +60,17 @@ void Threads::synchronised(const Synchronisation& s, Cluster& c) {
   }
 }
 
-void Threads::from_one_line(const Synchronisation& s, const Warp& w,
-                            std::map<std::pair<uint32_t, uint64_t>, Party>& met) {
+void Threads::from_one_line(const Synchronisation& s, const Warp& w, Cluster::Bar& bar) {
+  if (bar.first && bar.first->site.ptx_line == s.ptx_line) return;
   const Party me{{s.ptx_line, Actor::thread, machine::AccessKind::update, {}},
                  w.cta,
                  w.number,
                  std::countr_zero(s.lanes)};
-  const auto [first, fresh] = met.try_emplace({w.rank, s.which}, me);
-  if (fresh || first->second.site.ptx_line == s.ptx_line) return;
-  ledger_.findings.add(Kind::barrier_lines, first->second, me, 0, 0).where =
+  if (!bar.first) {
+    bar.first = me;
+    return;
+  }
+  ledger_.findings.add(Kind::barrier_lines, *bar.first, me, 0, 0).where =
       "barrier " + std::to_string(s.which);
 }
 

@@ -18,8 +18,7 @@ class Threads {
   void strong(const machine::Access& a, Cluster& c, Warp& w, uint32_t lane, uint64_t address, bool shared);
 
  private:
-  void from_one_line(const machine::Synchronisation& s, const Warp& w,
-                     std::map<std::pair<uint32_t, uint64_t>, Party>& met);
+  void from_one_line(const machine::Synchronisation& s, const Warp& w, Cluster::Bar& bar);
   void cluster_arrived(const machine::Synchronisation& s, Cluster& c);
   static void fence(const machine::Synchronisation& s, Warp& w);
   static void see(Lane& lane, const Message& word, machine::Scope scope, const Domain& who);

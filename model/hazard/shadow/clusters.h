@@ -3,6 +3,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -23,12 +24,18 @@ struct Cluster {
   // Of a barrier of a CTA: what those know who have arrived. Nobody else's, as all pass at once, and it is
   // over then. What the last of them knew is in it: most often all come with the same.
   struct Bar {
-    std::shared_ptr<Knowledge> all;
+    std::shared_ptr<Knowledge> all;  // nullptr: nobody has arrived
     Known last;
+    std::optional<Party> first;  // who has, where all threads are waited for
   };
-  std::map<std::pair<uint32_t, uint64_t>, Bar> bars;   // by rank and number
-  std::map<std::pair<uint32_t, uint64_t>, Party> met;  // likewise: the first who has, at one of all threads
-  std::array<Known, 2> barrier;                        // barrier.cluster, by parity of its phase
+  std::vector<Bar> bars;  // by rank * kBars + number
+  static constexpr size_t kBars = 16;
+  Bar& bar(uint32_t rank, uint64_t of_cta) {
+    const size_t i = rank * kBars + of_cta;
+    if (i >= bars.size()) bars.resize(i + 1);
+    return bars[i];
+  }
+  std::array<Known, 2> barrier;  // barrier.cluster, by parity of its phase
   std::unordered_map<uint64_t, Operation> operations;
   std::map<std::pair<uint32_t, int>, Warpgroup> warpgroups;  // by rank and number
   std::unordered_map<uint64_t, Warpgroup*> mma_operations;   // by operation

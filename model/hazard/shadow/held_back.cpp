@@ -184,23 +184,46 @@ bool HeldBack::clash_of_lanes(const machine::Access& a) {
 }
 
 template <bool kWrites>
+HeldBack::Who* HeldBack::begun_piece(uint64_t address) {
+  if (!watched(address)) return nullptr;
+  const auto [memory, number] = place_of(address);
+  Page& page = memory->pages[number];
+  page.shift = std::min(page.shift, static_cast<int8_t>(shift_));
+  page.written |= kWrites;
+  const size_t at = (size_t{number} << kPageShift) + address % kPageBytes;
+  by_pieces(*memory, at / kLineBytes);
+  memory->lines[at / kLineBytes] |= kPageKnows | (kWrites ? kPageKnowsWrites : 0);
+  return &memory->who[at >> shift_];
+}
+
+template <bool kWrites>
 bool HeldBack::clash_of_pieces(const machine::Access& a) {
-  const auto shift = static_cast<int8_t>(shift_);
+  constexpr Line knows = kPieces | kPageKnows | (kWrites ? kPageKnowsWrites : 0);
+  constexpr Line looked_at = ~kBoth | knows;  // the meeting, too
+  const Line usual = meeting_ << 2 * kBits | knows;
   bool out = false;
-  for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1) {
+  uint64_t low_bits = 0;
+  for (uint32_t rest = a.lanes; rest != 0;) {
+    // Nearly always a line is one of pieces since all met last: then only who is to be noted.
+    const uint64_t begun = shared_.pages.size() * kPageBytes;
+    const Line* const lines = shared_.lines.data();
+    Who* const pieces = shared_.who.data();
+    for (; rest != 0; rest &= rest - 1) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+      const uint64_t offset = a.addresses[lane] - machine::kSharedWindow;
+      if (offset >= begun || (lines[offset / kLineBytes] & looked_at) != usual) break;
+      out |= clash<kWrites>(pieces[offset >> shift_], a.met != 0 ? kSeveral : thread_of(a.warp, lane));
+      low_bits |= offset;
+    }
+    if (rest == 0) break;
     const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
-    const uint64_t address = a.addresses[lane];
-    if (!watched(address)) continue;
-    const auto [memory, number] = place_of(address);
-    Page& page = memory->pages[number];
-    page.shift = std::min(page.shift, shift);
-    page.written |= kWrites;
-    const size_t at = (size_t{number} << kPageShift) + address % kPageBytes;
-    by_pieces(*memory, at / kLineBytes);
-    out |= clash<kWrites>(memory->who[at >> shift_], a.met != 0 ? kSeveral : thread_of(a.warp, lane));
-    out |= (address & ((1u << shift_) - 1)) != 0;
+    if (Who* const piece = begun_piece<kWrites>(a.addresses[lane]); piece != nullptr) {
+      out |= clash<kWrites>(*piece, a.met != 0 ? kSeveral : thread_of(a.warp, lane));
+      low_bits |= a.addresses[lane];
+    }
+    rest &= rest - 1;
   }
-  return out;
+  return out || (low_bits & ((1u << shift_) - 1)) != 0;
 }
 
 template <bool kWrites>
@@ -285,7 +308,10 @@ void HeldBack::keep(const machine::Access& a, const Warp* warp, bool row) {
     k.apart = next == first + 1 ? a.addresses[next] - a.addresses[first] : 0;
     k.address = a.addresses[first] - k.apart * first;
     uint64_t other = 0;
-    for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1)
+    uint64_t expected = k.address;
+    for (uint32_t i = 0; a.lanes == ~0u && i < kLanes; ++i, expected += k.apart)
+      other |= a.addresses[i] ^ expected;
+    for (uint32_t rest = a.lanes == ~0u ? 0 : a.lanes; rest != 0; rest &= rest - 1)
       other |= a.addresses[lane(rest)] ^ (k.address + k.apart * lane(rest));
     if (other != 0) {
       k.listed = true;
@@ -308,18 +334,16 @@ machine::Access HeldBack::access_of(const Kept& k, const Moment& m,
 
 void HeldBack::met(uint64_t barrier, const Cluster& c) {
   if (std::exchange(partial_[barrier], false)) return;
-  const auto bar = c.bars.find({0, barrier});
-  if (bar == c.bars.end()) return;
+  const Knowledge* const all = barrier < c.bars.size() ? c.bars[barrier].all.get() : nullptr;
+  if (all == nullptr) return;
   for (size_t i = 0; i < did_.size(); ++i) {
     const Did& did = did_[i];
     if (did.lanes == 0) continue;
     const Warp* const warp = c.warp(0, static_cast<int>(i));
     if (warp == nullptr) return;
-    if (bar->second.all->happened.least(warp->unit) >= did.time) continue;
+    if (all->happened.least(warp->unit) >= did.time) continue;
     for (uint32_t rest = did.lanes; rest != 0; rest &= rest - 1)
-      if (!bar->second.all->happened.knows(
-              {warp->unit, static_cast<uint32_t>(std::countr_zero(rest)), did.time}))
-        return;
+      if (!all->happened.knows({warp->unit, static_cast<uint32_t>(std::countr_zero(rest)), did.time})) return;
   }
   forgot_ = forgot_ || !kept_.empty();
   forget_kept();

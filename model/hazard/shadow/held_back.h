@@ -111,6 +111,8 @@ class HeldBack {
   static constexpr Line kPieces = 1, kRead = 2, kWritten = 4;
   static constexpr uint64_t kMostOfRow = 64;  // bytes of a thread
   static constexpr int kBytesAt = 3, kThreadAt = 6;
+  // Of pieces: that its page knows of accesses that fine, and of writes.
+  static constexpr Line kPageKnows = 1u << 17, kPageKnowsWrites = 1u << 18;
   static constexpr Line kRow = (1u << (kThreadAt + kBits)) - (1u << kBytesAt);
   // Of kPageBytes.
   struct Page {
@@ -148,6 +150,9 @@ class HeldBack {
   // Of lanes that reach one piece each.
   template <bool kWrites>
   bool clash_of_pieces(const machine::Access& a);
+  // The piece, if its line is one of pieces.
+  template <bool kWrites>
+  Who* begun_piece(uint64_t address);
   // Of all lanes side by side, from the begin of a line on.
   template <bool kWrites>
   bool clash_of_lines(const machine::Access& a);
