@@ -23,10 +23,19 @@ machine::Observer Checker::observer() {
 }
 
 void Checker::tell(const machine::Event& event) {
-  conflicts_.next_event();
   if (const auto* a = std::get_if<machine::Access>(&event.what)) {
-    told(*a, clusters_.of(event.first_cta));
-  } else if (const auto* s = std::get_if<Synchronisation>(&event.what)) {
+    Cluster& c = clusters_.of(event.first_cta);
+    const Part part{&c, a->mbarrier ? 0 : a->operation};
+    if (part.operation != 0 && part == last_part_)
+      conflicts_.next_part();
+    else
+      conflicts_.next_event();
+    last_part_ = part;
+    return told(*a, c);
+  }
+  conflicts_.next_event();
+  last_part_ = {};
+  if (const auto* s = std::get_if<Synchronisation>(&event.what)) {
     synchronised(*s, clusters_.of(event.first_cta));
   } else if (const auto* r = std::get_if<machine::Reached>(&event.what)) {
     warpgroups_.reached(*r, clusters_.of(event.first_cta));

@@ -86,6 +86,13 @@ class Checker {
   void add(OfCluster cluster);
 
  private:
+  // An operation that reaches memory.
+  struct Part {
+    const Cluster* cluster = nullptr;
+    uint64_t operation = 0;
+
+    bool operator==(const Part&) const = default;
+  };
   static Cost cost_of(const Cluster& c);
   void told(const machine::Access& a, Cluster& c);
   void access(const machine::Access& a, Cluster& c);
@@ -115,6 +122,7 @@ class Checker {
   bool holds_back_ = false;                      // of_one_cluster() does
   std::unique_ptr<HeldBack> held_back_, spent_;  // while something is; what it was then
   bool forgot_too_much_ = false;
+  Part last_part_;  // if the last event was of one
 };
 
 }  // namespace bitwell::hazard

@@ -48,6 +48,80 @@ void Conflicts::reach(const Reach& r, Cell& cell, uint64_t address, uint64_t siz
   remember_write(r, cell, said == Said::equal);
 }
 
+bool Conflicts::made_as(size_t i, const Reach& r, ShadowPage& page, uint64_t first, uint64_t end) {
+  const Came& came = came_[i];
+  if (came.record != r.record || came.lanes != r.lanes || came.space != r.space ||
+      !came.change.fits(page, first, end))
+    return false;
+  const size_t* which = came.which.data();
+  for (const auto& [count, times] : came.found) {
+    ledger_.findings.repeat({which, count}, times);
+    which += count;
+  }
+  came.change.make(page, first);
+  came_[came_last_].next = i;
+  came_last_ = i;
+  came_missed_ = 0;
+  return true;
+}
+
+bool Conflicts::made_as_before(const Reach& r, ShadowPage& page, uint64_t first, uint64_t end) {
+  const size_t count = std::min(came_count_, kMostCame);
+  if (count == 0) return false;
+  const size_t next = came_[came_last_].next;
+  if (made_as(next, r, page, first, end)) return true;
+  for (size_t i = 0; i < count; ++i)
+    if (i != next && made_as(i, r, page, first, end)) return true;
+  return false;
+}
+
+void Conflicts::reach_page(const Reach& r, ShadowPage& page, uint64_t begin, uint64_t first, uint64_t end) {
+  came_.resize(kMostCame);
+  const size_t place = came_count_ % kMostCame;
+  Came& came = came_[place];
+  came.record = 0;
+  came.which.clear();
+  came.found.clear();
+  came.change.begin(page, first, end);
+  bool counted = true;
+  const auto found = [&](uint64_t times) {
+    const FindingList::Marked& marked = ledger_.findings.marked();
+    counted = counted && marked.counted;
+    if (marked.which.empty()) return;
+    came.which.insert(came.which.end(), marked.which.begin(), marked.which.end());
+    came.found.push_back({marked.which.size(), times});
+  };
+  page.each(
+      first, end,
+      [&](Cell& cell, uint64_t i) {
+        reach(r, cell, begin + (i << page.shift()), uint64_t{1} << page.shift());
+        found(1);
+      },
+      [&](uint64_t times) {
+        const bool told = again(times);
+        if (told) found(times);
+        return told;
+      });
+  ++came_missed_;
+  if (!came.change.end(page) || !counted) return;
+  came.record = r.record;
+  came.lanes = r.lanes;
+  came.space = r.space;
+  ++came_count_;
+  came_[came_last_].next = place;
+  came_last_ = came.next = place;
+}
+
+void Conflicts::reach_page_alone(const Reach& r, ShadowPage& page, uint64_t begin, uint64_t first,
+                                 uint64_t end) {
+  page.each(
+      first, end,
+      [&](Cell& cell, uint64_t i) {
+        reach(r, cell, begin + (i << page.shift()), uint64_t{1} << page.shift());
+      },
+      [&](uint64_t times) { return again(times); });
+}
+
 // Whether each lane is behind what that one has done, who is turned as the lane is; nothing where that is so
 // of some lanes, or may be.
 std::optional<bool> Conflicts::behind(const RowReach& r, const Reader& before) const {
@@ -230,11 +304,21 @@ bool Conflicts::in_any_turn(const Reach& r, const Reader& old) const {
 // A write meets those who have read the cell since the last one; any access, those that wrote it before.
 Conflicts::Said Conflicts::behind_all(const Reach& r, Readers those, uint64_t address, uint64_t size) {
   const Knowledge* const known = r.alike ? r.viewers[0].known : nullptr;
-  if ((those & kMany) == 0 && !non_coherent_)
+  const bool by_operation = r.space != kTensorSpace && r.instruction == nullptr && r.viewer_count == 1 &&
+                            r.site->order.proxy == Proxy::async && !non_coherent_;
+  for (size_t i = 0; by_operation && i < std::min(unfenced_count_, unfenced_.size()); ++i) {
+    const Unfenced& old = unfenced_[i];
+    if (old.readers != unturned(those) || old.record != r.record || old.lanes != r.lanes) continue;
+    ledger_.findings.add_again(old.found);
+    return old.said;
+  }
+  if ((those & kMany) == 0 && !non_coherent_ && !by_operation)
     return behind(r, those) ? Said::nothing : conflict(r, those, address, size);
   if (known != nullptr && unturned(those) == behind_readers_ && known == behind_readers_known_)
     return Said::nothing;
   bool by_known = known != nullptr;  // all that is behind is so for whoever knows that much
+  bool in_any_turn = by_operation;   // and what is not would be found of other lanes too
+  const size_t marked = ledger_.findings.marked().which.size();
   Said said = Said::nothing;
   ledger_.readers.each(those, [&](const Reader& reader) {
     const bool came_past_cache =
@@ -245,13 +329,24 @@ Conflicts::Said Conflicts::behind_all(const Reach& r, Readers those, uint64_t ad
       if (!came_past_cache && behind(r, before)) {
         by_known = by_known && by_known_of(r, reader.record);
         if (all_passed(r, reader.record)) return;
+        in_any_turn = false;
         continue;
       }
       by_known = false;
+      in_any_turn = in_any_turn && all_unfenced(r, reader.record);
       said = std::max(said, conflict(r, before, address, size));
       return;
     }
   });
+  if (const FindingList::Marked& all = ledger_.findings.marked();
+      in_any_turn && all.counted && all.which.size() != marked) {
+    Unfenced& old = unfenced_[unfenced_count_++ % unfenced_.size()];
+    old.readers = unturned(those);
+    old.record = r.record;
+    old.lanes = r.lanes;
+    old.found.assign(all.which.begin() + static_cast<std::ptrdiff_t>(marked), all.which.end());
+    old.said = said;
+  }
   if (!by_known) return said;
   behind_readers_ = unturned(those);
   behind_readers_known_ = known;
@@ -261,6 +356,15 @@ Conflicts::Said Conflicts::behind_all(const Reach& r, Readers those, uint64_t ad
 // Whether this one was found of late to be behind all lanes of that record.
 bool Conflicts::all_passed(const Reach& r, uint32_t record) const {
   return (record == r.passed_record && record != 0) || by_known_of(r, record);
+}
+// Whether an operation is behind all lanes of that record, and of none a fence has told it.
+bool Conflicts::all_unfenced(const Reach& r, uint32_t number) const {
+  const Record& record = ledger_.records[number];
+  const Knowledge* const known = r.viewers[0].known;
+  return record.unit != kUnfinished && known != nullptr &&
+         known->happened.least(record.unit) >= record.time &&
+         known->fenced[r.space].most(record.unit) < record.time &&
+         ledger_.records.site_of(record).order.proxy != Proxy::async;
 }
 // And that by what it knows alone.
 bool Conflicts::by_known_of(const Reach& r, uint32_t record) const {
@@ -389,7 +493,7 @@ void Conflicts::drop_sets(Clusters& clusters) {
       c.tensor.replace_sets(again);
     }
   });
-  behind_readers_ = kNoAct;
+  next_event();
   last_own_ = {};
   most_sets_ = std::max({kLeastSets, 2 * ledger_.readers.list_bytes(), ledger_.global.touched() / 4});
 }

@@ -75,6 +75,16 @@ class Conflicts {
         address, bytes, [&](Cell& cell, uint64_t at, uint64_t size) { reach(r, cell, at, size); },
         [&](uint64_t times) { return again(times); });
   }
+  // The same by an operation, or one instruction of a warp: of pieces that come one after the other what came
+  // of one is made of others that held the same.
+  void reach_alike(const Reach& r, Shadow& shadow, uint64_t address, uint64_t bytes) {
+    shadow.each_page(address, bytes, [&](ShadowPage& page, uint64_t begin, uint64_t first, uint64_t end) {
+      if (came_missed_ > kMostMissed)
+        reach_page_alone(r, page, begin, first, end);
+      else if (!made_as_before(r, page, first, end))
+        reach_page(r, page, begin, first, end);
+    });
+  }
   // Whether as many cells that hold what the one did that was reached last come to the same, which is counted
   // then.
   bool again(uint64_t times) { return !by_address_ && ledger_.findings.repeat(times); }
@@ -87,6 +97,16 @@ class Conflicts {
   void next_event() {
     behind_record_ = 0;
     behind_readers_ = kNoAct;
+    ++series_;
+    came_count_ = came_missed_ = unfenced_count_ = 0;
+  }
+  // Since then nothing has happened but parts of one operation: another number behind each other event.
+  uint64_t series() const { return series_; }
+  // The same; but what came of the last event's pieces is not, where it was a part of the same operation, and
+  // nothing has happened in between.
+  void next_part() {
+    behind_record_ = 0;
+    behind_readers_ = kNoAct;
   }
   // Sets of readers that no cell has any more go, where they are many.
   void drop_sets(Clusters& clusters);
@@ -96,6 +116,24 @@ class Conflicts {
   // Of an access and earlier ones; equal: no more than that they store equal bytes and nothing orders them.
   enum class Said : uint8_t { nothing, equal, something };
 
+  // What came of cells of a page that an operation has reached.
+  struct Came {
+    ShadowPage::Change change;
+    uint32_t record = 0, lanes = 0;
+    size_t space = 0;
+    // What was found, in its order: so many of them, so many times.
+    struct Found {
+      size_t count;
+      uint64_t times;
+    };
+    std::vector<size_t> which;
+    std::vector<Found> found;
+    size_t next = 0;  // the one that was made, or made again, behind it
+  };
+  bool made_as_before(const Reach& r, ShadowPage& page, uint64_t first, uint64_t end);
+  void reach_page_alone(const Reach& r, ShadowPage& page, uint64_t begin, uint64_t first, uint64_t end);
+  bool made_as(size_t i, const Reach& r, ShadowPage& page, uint64_t first, uint64_t end);
+  void reach_page(const Reach& r, ShadowPage& page, uint64_t begin, uint64_t first, uint64_t end);
   Readers read_too(const Reach& r, Readers before);
   bool in_any_turn(const Reach& r, const Reader& old) const;
   Said behind_all(const Reach& r, Readers those, uint64_t address, uint64_t size);
@@ -104,6 +142,7 @@ class Conflicts {
   Readers own_since(const Reach& r, Readers reads);
   bool behind(const Reach& r, Act before);
   bool all_passed(const Reach& r, uint32_t record) const;
+  bool all_unfenced(const Reach& r, uint32_t record) const;
   bool by_known_of(const Reach& r, uint32_t record) const;
   std::optional<bool> behind(const RowReach& r, const Reader& before) const;
   std::optional<Readers> read_too(const RowReach& r, Readers before, bool any_lane);
@@ -115,9 +154,24 @@ class Conflicts {
 
   Ledger& ledger_;
   bool once_;
+  uint64_t series_ = 1;
   bool non_coherent_ = false;
   bool by_address_ = false;        // what is said of the cell that was reached last hangs on where it is
   size_t most_sets_ = kLeastSets;  // bytes of them, before those that no cell has go
+  static constexpr size_t kMostCame = 16, kMostMissed = 64;
+  std::vector<Came> came_;  // of late
+  size_t came_count_ = 0;   // so far: each takes the place of the one that came longest ago
+  size_t came_last_ = 0;    // the one that was made, or made again, last
+  size_t came_missed_ = 0;  // that no other had come as, in turn: none is looked for any more behind many
+  // Lists of readers, unturned, that an operation was not behind, in whatever turn, and what was found.
+  struct Unfenced {
+    Readers readers = kNoAct;
+    uint32_t record = 0, lanes = 0;
+    std::vector<size_t> found;
+    Said said = Said::nothing;
+  };
+  std::array<Unfenced, 4> unfenced_;
+  size_t unfenced_count_ = 0;  // so far, likewise
   // What of a cell's readers, unturned, stayed behind a write by one of them last.
   struct {
     Readers from = kNoAct;

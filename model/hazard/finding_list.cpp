@@ -16,29 +16,42 @@ Finding& FindingList::add(Kind kind, const Party& earlier, const Party& later, u
     ++all_[at->second].count;
   }
   Finding& out = all_[at->second];
-  marked_.push_back(at->second);
+  marked_.which.push_back(at->second);
   if (!has_room(out)) return out;
   ++met_;
   ++out.kept;
   if (!keeps(kind)) return out;
-  counted_ = false;
+  marked_.counted = false;
   out.met.push_back({accesses_, address, size, earlier, later});
   return out;
 }
 
 bool FindingList::repeat(uint64_t times) {
-  if (!counted_) return false;
-  for (const size_t i : marked_) all_[i].count += times;
+  if (marked_.counted) repeat(marked_.which, times);
+  return marked_.counted;
+}
+
+void FindingList::repeat(std::span<const size_t> which, uint64_t times) {
+  for (const size_t i : which) all_[i].count += times;
   for (bool room = true; room && times != 0; --times) {
     room = false;
-    for (const size_t i : marked_) {
+    for (const size_t i : which) {
       if (!has_room(all_[i])) continue;
       room = true;
       ++met_;
       ++all_[i].kept;
     }
   }
-  return true;
+}
+
+void FindingList::add_again(std::span<const size_t> which) {
+  for (const size_t i : which) {
+    ++all_[i].count;
+    marked_.which.push_back(i);
+    if (!has_room(all_[i])) continue;
+    ++met_;
+    ++all_[i].kept;
+  }
 }
 
 void FindingList::add(std::vector<Finding> more, uint64_t accesses) {

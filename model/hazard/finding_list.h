@@ -1,6 +1,7 @@
 // What was found: each pair of instructions once for each kind, in the order in which they were met.
 #pragma once
 #include <map>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -25,12 +26,21 @@ class FindingList {
   }
   // What is added from now on may be what comes several times.
   void mark() {
-    marked_.clear();
-    counted_ = true;
+    marked_.which.clear();
+    marked_.counted = true;
   }
-  // What was added since comes so many times more. Returns whether that could be told without the pairs of
-  // accesses: no more is kept of those findings than their count.
+  struct Marked {
+    std::vector<size_t> which;  // that were added to
+    bool counted = true;        // no more was kept of them than their count
+  };
+  // What was added since.
+  const Marked& marked() const { return marked_; }
+  // That comes so many times more. Returns whether it could be told without the pairs of accesses.
   bool repeat(uint64_t times);
+  // The same of findings of which that can be told.
+  void repeat(std::span<const size_t> which, uint64_t times);
+  // The same once more; it is added since mark() too.
+  void add_again(std::span<const size_t> which);
   Finding& add(Kind kind, const Party& earlier, const Party& later, uint64_t address, uint64_t size,
                uint32_t launches_before = 0);
   // Behind these, what another list has of so many accesses that come behind those so far.
@@ -56,8 +66,7 @@ class FindingList {
   }
   bool keeps(Kind kind) const { return notes_ || row_of(kind).level == Level::error; }
   std::vector<Finding> all_;
-  std::vector<size_t> marked_;  // those that were added to since mark()
-  bool counted_ = true;         // of which nothing was kept but their count
+  Marked marked_;
   size_t most_met_ = 0, met_ = 0;
   bool notes_ = true;
   uint64_t accesses_ = 0;          // so far

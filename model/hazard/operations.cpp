@@ -93,20 +93,42 @@ void Operations::keeps_map(Operation& op, const Warp& w, int ptx_line) {
 }
 
 void Operations::access(const machine::Access& a, Cluster& c) {
+  const uint64_t rank = (a.addresses[0] - machine::kSharedWindow) >> machine::kRankShift;
+  const bool again = conflicts_.series() == way_.series && way_.shadow != nullptr &&
+                     way_.shadow == shadow_of(c, ledger_.global, a.addresses[0]) &&
+                     (way_.shadow == &ledger_.global || way_.rank == rank) && way_.kind == a.kind &&
+                     way_.issuer == a.issuer && way_.site.ptx_line == a.ptx_line && way_.order == a.order;
+  if (!again) {
+    way_.shadow = nullptr;
+    if (!find_way(a, c)) return;
+    way_.rank = rank;
+    way_.series = conflicts_.series();
+  }
+  const bool shared = way_.shadow != &ledger_.global;
+  for (const uint64_t& piece : a.addresses) {  // of one memory
+    if (&piece != a.addresses.data()) ledger_.findings.next_access();
+    if (!way_.of_group && shared && clusters_.several_ctas())
+      peer_access(ledger_, a, c, way_.viewers[0], way_.site, piece);
+    if (launches_.overlaps() && !shared) launches_.behind(way_.r, piece, a.bytes);
+    conflicts_.reach_alike(way_.r, *way_.shadow, piece, a.bytes);
+  }
+}
+
+bool Operations::find_way(const machine::Access& a, Cluster& c) {
   const auto mma = c.mma_operations.find(a.operation);
   if (c.starting != nullptr && mma == c.mma_operations.end()) c.mma_operations[a.operation] = c.starting;
   Warpgroup* const group = mma != c.mma_operations.end() ? mma->second : c.starting;
   c.starting = nullptr;
   const uint64_t address = a.addresses[0];
   Shadow* const shadow = shadow_of(c, ledger_.global, address);
-  if (shadow == nullptr) return;
+  if (shadow == nullptr) return false;
   const bool shared = shadow != &ledger_.global;
   const bool reads = a.kind == machine::AccessKind::read;
-  Site site{a.ptx_line, Actor::wgmma, a.kind, a.order};
+  Site& site = way_.site = {a.ptx_line, Actor::wgmma, a.kind, a.order};
   if (a.kind == machine::AccessKind::update)  // a reduction, which is relaxed (PTX ISA 9.0, 9.7.9.25.4)
     site.order.semantics = machine::Semantics::relaxed, site.order.scope = machine::Scope::gpu;
-  std::array<Viewer, machine::kLanes> viewers;
-  Reach r{viewers.data(), 1, false, &site, 0, 1, shared ? 0ul : 1ul, nullptr, nullptr};
+  std::array<Viewer, machine::kLanes>& viewers = way_.viewers;
+  Reach& r = way_.r = {viewers.data(), 1, false, &site, 0, 1, shared ? 0ul : 1ul, nullptr, nullptr};
   if (group != nullptr) {
     r.viewer_count = std::min<size_t>(group->running.size(), 4);
     for (size_t i = 0; i < r.viewer_count; ++i) {
@@ -118,7 +140,7 @@ void Operations::access(const machine::Access& a, Cluster& c) {
     r.lanes = ~0u;
   } else {
     const auto found = c.operations.find(a.operation);
-    if (found == c.operations.end()) return;
+    if (found == c.operations.end()) return false;
     Operation& op = found->second;
     r.lanes = a.issuer >= 0 ? 1u << a.issuer : op.lanes;
     r.viewer_count = 0;
@@ -129,13 +151,12 @@ void Operations::access(const machine::Access& a, Cluster& c) {
     if (!reads) r.lanes = std::bit_floor(r.lanes);  // the last of them: what it did, the others have done
     r.record = record_of(op, site, address, reads, shared, r.lanes);
   }
-  for (const uint64_t& piece : a.addresses) {  // of one memory
-    if (&piece != a.addresses.data()) ledger_.findings.next_access();
-    if (group == nullptr && shared && clusters_.several_ctas())
-      peer_access(ledger_, a, c, viewers[0], site, piece);
-    if (launches_.overlaps() && !shared) launches_.behind(r, piece, a.bytes);
-    conflicts_.reach(r, *shadow, piece, a.bytes);
-  }
+  way_.shadow = shadow;
+  way_.kind = a.kind;
+  way_.order = a.order;
+  way_.issuer = a.issuer;
+  way_.of_group = group != nullptr;
+  return true;
 }
 
 uint32_t Operations::record_of(Operation& op, Site& site, uint64_t address, bool reads, bool shared,

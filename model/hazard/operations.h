@@ -22,6 +22,23 @@ class Operations {
   // The record of what an operation does at an address; `lanes` become those that it is of.
   uint32_t record_of(Operation& op, Site& site, uint64_t address, bool reads, bool shared, uint32_t& lanes);
 
+  // How it reaches memory. In that space of that CTA, by that instruction, it does so as before while
+  // nothing else happens.
+  struct Way {
+    Shadow* shadow = nullptr;
+    uint64_t series = 0;  // of events: then nothing else has happened
+    uint64_t rank = 0;
+    machine::AccessKind kind{};
+    machine::Order order{};
+    int issuer = -1;
+    bool of_group = false;  // of MMAs
+    Site site{};
+    std::array<Viewer, machine::kLanes> viewers;
+    Reach r{};
+  };
+  bool find_way(const machine::Access& a, Cluster& c);
+
+  Way way_;
   Ledger& ledger_;
   Clusters& clusters_;
   Conflicts& conflicts_;

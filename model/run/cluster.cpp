@@ -131,7 +131,10 @@ void Cluster::tell(machine::Reached reached) const {
   const auto& at = std::get<machine::Reached>(event.what);
   std::optional<machine::Event> whole;  // with the operations under way, which who wants accesses knows
   for (const machine::Observer& observer : grid.options.observers) {
-    if (std::count(observer.lines.begin(), observer.lines.end(), at.ptx_line) == 0) continue;
+    // One alone has asked for all that it stops at.
+    if (grid.options.observers.size() != 1 &&
+        std::count(observer.lines.begin(), observer.lines.end(), at.ptx_line) == 0)
+      continue;
     if (!observer.accesses && !whole) {
       whole = event;
       for (const auto& agent : agents_)

@@ -75,7 +75,7 @@ MmaRegisters::MmaRegisters(const isa::Program& program) {
   for (const isa::Function& f : program.functions) {
     const Walk walk(f);
     if (walk.mmas.empty()) continue;
-    fences_.insert(walk.fences.begin(), walk.fences.end());
+    for (const int line : walk.fences) of_line(line).fences = true;
     std::set<Register> all;
     for (const Mma& mma : walk.mmas)
       for (const auto* own : {&mma.accumulators, &mma.fragments}) all.insert(own->begin(), own->end());
@@ -93,33 +93,40 @@ MmaRegisters::MmaRegisters(const isa::Program& program) {
               return a.written == written && own.count(a.which) != 0;
             });
             if (at != use.accesses.end())
-              reaches_[use.line].push_back(
+              of_line(use.line).reaches.push_back(
                   {As::thread, mma.line, f.uses.register_name(at->which), accumulator, written});
           }
     }
     for (const Mma& mma : walk.mmas)
       for (const Mma& other : walk.mmas) {
         if (const auto r = common(mma.fragments, other.accumulators, f.uses))
-          reaches_[mma.line].push_back({As::operand, other.line, *r, true, false});
+          of_line(mma.line).reaches.push_back({As::operand, other.line, *r, true, false});
         if (const auto r = common(mma.accumulators, other.fragments, f.uses))
-          reaches_[mma.line].push_back({As::operand, other.line, *r, false, true});
+          of_line(mma.line).reaches.push_back({As::operand, other.line, *r, false, true});
         if (mma.shape == other.shape) continue;
         if (const auto r = common(mma.accumulators, other.accumulators, f.uses))
-          reaches_[mma.line].push_back({As::other_shape, other.line, *r, true, true});
+          of_line(mma.line).reaches.push_back({As::other_shape, other.line, *r, true, true});
       }
   }
 }
 
+MmaRegisters::OfLine& MmaRegisters::of_line(int line) {
+  const auto number = static_cast<size_t>(line);
+  if (number >= of_lines_.size()) of_lines_.resize(number + 1);
+  return of_lines_[number];
+}
+
 const std::vector<MmaRegisters::Reach>& MmaRegisters::at(int line) const {
   static const std::vector<Reach> none;
-  const auto found = reaches_.find(line);
-  return found == reaches_.end() ? none : found->second;
+  const auto number = static_cast<size_t>(line);
+  return number < of_lines_.size() ? of_lines_[number].reaches : none;
 }
 
 std::vector<int> MmaRegisters::lines() const {
-  std::set<int> out = fences_;
-  for (const auto& [line, reached] : reaches_) out.insert(line);
-  return {out.begin(), out.end()};
+  std::vector<int> out;
+  for (size_t i = 0; i < of_lines_.size(); ++i)
+    if (of_lines_[i].fences || !of_lines_[i].reaches.empty()) out.push_back(static_cast<int>(i));
+  return out;
 }
 
 }  // namespace bitwell::hazard

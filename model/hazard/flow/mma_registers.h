@@ -2,8 +2,6 @@
 // one is under way they are its own (PTX ISA 9.0, 9.7.15.7).
 #pragma once
 #include <cstdint>
-#include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -32,13 +30,20 @@ class MmaRegisters {
   // What the instructions of a PTX line reach.
   const std::vector<Reach>& at(int line) const;
   // Whether a wgmma.fence stands there.
-  bool fences(int line) const { return fences_.count(line) != 0; }
+  bool fences(int line) const {
+    return static_cast<size_t>(line) < of_lines_.size() && of_lines_[static_cast<size_t>(line)].fences;
+  }
   // All lines of which one of these two is to be said.
   std::vector<int> lines() const;
 
  private:
-  std::map<int, std::vector<Reach>> reaches_;
-  std::set<int> fences_;
+  struct OfLine {
+    std::vector<Reach> reaches;
+    bool fences = false;
+  };
+  OfLine& of_line(int line);
+
+  std::vector<OfLine> of_lines_;  // by number
 };
 
 }  // namespace bitwell::hazard

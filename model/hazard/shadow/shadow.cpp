@@ -56,21 +56,22 @@ void ShadowPage::refine(int shift) {
   shift_ = static_cast<uint8_t>(shift);
 }
 
+void ShadowPage::grow() {
+  room_ = more_room();
+  auto more = std::make_unique<uint32_t[]>(room_);
+  std::copy(names_.get(), names_.get() + count_, more.get());
+  names_ = std::move(more);
+}
+
 uint16_t ShadowPage::place_of(uint32_t name) {
   for (uint16_t i = count_; i-- > 0;)  // what came last is asked for most
     if (names_[i] == name) return i;
   // All that its cells can have, 3 * kPageBytes, leaves more than an eighth of the places that a code has.
-  constexpr uint16_t kMostPlaces = (1 << 11) - 1, kFirstRoom = 4, kTidyFrom = 16;
+  constexpr uint16_t kMostPlaces = (1 << 11) - 1;
   static_assert(3 * kPageBytes < kMostPlaces / 8 * 7);
   if (count_ == room_ || count_ == kMostPlaces) {
     if (room_ >= kTidyFrom) tidy();
-    if (4 * count_ >= 3 * room_) {  // else it would be tidied again soon
-      const auto room = static_cast<uint16_t>(std::max<int>(kFirstRoom, 2 * room_));
-      auto more = std::make_unique<uint32_t[]>(room);
-      std::copy(names_.get(), names_.get() + count_, more.get());
-      names_ = std::move(more);
-      room_ = room;
-    }
+    if (4 * count_ >= 3 * room_) grow();  // else it would be tidied again soon
   }
   names_[count_] = name;
   return count_++;
@@ -198,6 +199,82 @@ void ShadowPage::tidy() {
   });
   count_ = count;
   recent_ = 0;
+}
+
+namespace {
+
+// Calls what(bytes) for so many codes: of the usual ones it is known beforehand.
+template <class What>
+auto with_bytes(uint64_t cells, What what) {
+  switch (cells) {
+    case 2: return what(std::integral_constant<size_t, 4>{});
+    case 4: return what(std::integral_constant<size_t, 8>{});
+    case 8: return what(std::integral_constant<size_t, 16>{});
+    case 16: return what(std::integral_constant<size_t, 32>{});
+    default: return what(cells * sizeof(uint16_t));
+  }
+}
+
+}  // namespace
+
+bool ShadowPage::Change::has(const Codes& codes, const uint16_t* of, uint64_t cells) {
+  if (of == nullptr) return !codes.any;
+  return codes.of[0] == of[0] &&
+         with_bytes(cells, [&](auto bytes) { return std::memcmp(codes.of.data(), of, bytes) == 0; });
+}
+
+void ShadowPage::Change::take(Codes& codes, const uint16_t* of, uint64_t cells) {
+  codes.any = of != nullptr && std::any_of(of, of + cells, [](Code code) { return code != 0; });
+  if (of == nullptr)
+    std::fill_n(codes.of.begin(), cells, Code{0});
+  else
+    std::copy_n(of, cells, codes.of.begin());
+}
+
+void ShadowPage::Change::begin(const ShadowPage& page, uint64_t first, uint64_t end) {
+  first_ = first;
+  count_ = page.count_;
+  cells_ = end - first > kMostCells || count_ > kMostNames ? 0 : end - first;
+  if (cells_ == 0) return;
+  std::copy_n(page.names_.get(), count_, names_.begin());
+  for (size_t i = 0; i < before_.size(); ++i) take(before_[i], page.codes(i, first), cells_);
+}
+
+bool ShadowPage::Change::end(const ShadowPage& page) {
+  count_then_ = page.count_;
+  // Where its list was tidied, others may not have to be.
+  if (cells_ == 0 || count_then_ > kMostNames || count_then_ < count_ ||
+      !std::equal(names_.begin(), names_.begin() + count_, page.names_.get()))
+    return cells_ = 0, false;
+  std::copy(page.names_.get() + count_, page.names_.get() + count_then_, names_.begin() + count_);
+  for (size_t i = 0; i < then_.size(); ++i) {
+    take(then_[i], page.codes(i, first_), cells_);
+    changed_[i] = !std::equal(then_[i].of.begin(), then_[i].of.begin() + cells_, before_[i].of.begin());
+  }
+  return true;
+}
+
+bool ShadowPage::Change::fits_too(const ShadowPage& page, uint64_t first) const {
+  if (count_then_ > page.room_ && (page.room_ >= kTidyFrom || count_then_ > page.more_room())) return false;
+  for (size_t i = count_; i-- > 0;)
+    if (names_[i] != page.names_[i]) return false;
+  for (size_t i = 0; i < before_.size(); ++i)
+    if (!has(before_[i], page.codes(i, first), cells_)) return false;
+  return true;
+}
+
+void ShadowPage::Change::make(ShadowPage& page, uint64_t first) const {
+  if (count_then_ != count_) {
+    if (count_then_ > page.room_) page.grow();
+    std::copy(names_.begin() + count_, names_.begin() + count_then_, page.names_.get() + count_);
+    page.count_ = count_then_;
+  }
+  for (size_t i = 0; i < then_.size(); ++i) {
+    if (!changed_[i]) continue;
+    std::unique_ptr<Code[]>& codes = page.*kCodes[i];
+    if (codes == nullptr) codes = std::make_unique<Code[]>(kPageBytes >> page.shift_);
+    with_bytes(cells_, [&](auto bytes) { std::memcpy(codes.get() + first, then_[i].of.data(), bytes); });
+  }
 }
 
 size_t ShadowPage::bytes() const {

@@ -60,11 +60,27 @@ class ShadowPage {
     if (to.writes_before != from.writes_before) put(writes_before_, i, to.writes_before);
     if (to.reads != from.reads) put(reads_, i, to.reads);
   }
+  // Calls visit(cell, number) for each of those cells, which it may change. Where more cells behind it have
+  // the same, again(n) may take as many for visited too, which become what the cell did, and says so.
+  template <class Visit, class Again>
+  void each(uint64_t first, uint64_t end, Visit visit, Again again) {
+    for (uint64_t i = first; i < end; ++i) {
+      const uint64_t more = same_from(i, end) - 1;
+      const Cell before = cell(i);
+      Cell now = before;
+      visit(now, i);
+      set(i, before, now);
+      if (more == 0 || !again(more)) continue;
+      set_as(i, more);
+      i += more;
+    }
+  }
   // How many cells from that one on, before `end`, have what it has.
   uint64_t same_from(uint64_t i, uint64_t end) const {
     uint64_t n = end - i;
     for (const Code* const of : {writes_.get(), writes_before_.get(), reads_.get()}) {
-      if (of == nullptr || std::memcmp(of + i, of + i + 1, (n - 1) * sizeof(Code)) == 0) continue;
+      if (of == nullptr || n == 1) continue;
+      if (of[i] == of[i + 1] && std::memcmp(of + i, of + i + 1, (n - 1) * sizeof(Code)) == 0) continue;
       n = 1;
       while (of[i + n] == of[i]) ++n;
     }
@@ -75,6 +91,40 @@ class ShadowPage {
     for (std::unique_ptr<Code[]>* codes : {&writes_, &writes_before_, &reads_})
       if (*codes != nullptr) std::fill_n(codes->get() + i + 1, more, (*codes)[i]);
   }
+  // What became of cells side by side, so that it can be made of others which are as those were.
+  class Change {
+   public:
+    // Those cells are about to be changed.
+    void begin(const ShadowPage& page, uint64_t first, uint64_t end);
+    // They were. Without it, or where it says false, no others can be.
+    bool end(const ShadowPage& page);
+    bool fits(const ShadowPage& page, uint64_t first, uint64_t end) const {
+      if (cells_ != end - first || count_ != page.count_) return false;
+      const uint16_t* const reads = page.reads_.get();
+      return (reads == nullptr ? 0 : reads[first]) == before_[2].of[0] && fits_too(page, first);
+    }
+    // Of cells that fit.
+    void make(ShadowPage& page, uint64_t first) const;
+
+   private:
+    static constexpr size_t kMostCells = 64, kMostNames = 24;
+    // Of the cells, as the page has them.
+    struct Codes {
+      bool any = false;
+      std::array<uint16_t, kMostCells> of;
+    };
+
+    // Of as many, of which the first was read by the same.
+    bool fits_too(const ShadowPage& page, uint64_t first) const;
+    static bool has(const Codes& codes, const uint16_t* of, uint64_t cells);
+    static void take(Codes& codes, const uint16_t* of, uint64_t cells);
+
+    uint64_t first_ = 0, cells_ = 0;  // 0: there is none
+    uint16_t count_ = 0, count_then_ = 0;
+    std::array<uint32_t, kMostNames> names_;  // of the page's list as many; then
+    std::array<Codes, 3> before_, then_;      // of writes, of writes before those, of reads
+    std::array<bool, 3> changed_;
+  };
   // What the cells of a row's first lanes have in common, turned by the lane that has the cell in the row: an
   // act or a set that is turned for lane 0, or kNoAct. Nothing stands before their last write.
   struct Acts {
@@ -158,15 +208,26 @@ class ShadowPage {
   // The same; or more, that have so in any turn.
   static uint32_t named_alike(const Code* codes, const CellRow& row, uint32_t cells, bool& any_lane);
   void put(std::unique_ptr<Code[]>& codes, const CellRow& row, uint32_t value);
+  const Code* codes(size_t i, uint64_t first) const {
+    const Code* const of = (this->*kCodes[i]).get();
+    return of == nullptr ? nullptr : of + first;
+  }
+  // The list gets more room.
+  void grow();
+  uint16_t more_room() const { return static_cast<uint16_t>(std::max<int>(kFirstRoom, 2 * room_)); }
   // Where it stands in the list, from now on if it did not.
   uint16_t place_of(uint32_t name);
   // Takes out of the list what no cell has.
   void tidy();
 
+  // A list that has come to so many is tidied before it grows.
+  static constexpr uint16_t kFirstRoom = 4, kTidyFrom = 16;
+
   std::unique_ptr<Code[]> writes_, writes_before_, reads_;  // by cell; none: all kNoAct
-  std::unique_ptr<uint32_t[]> names_;                       // the list: acts of lane 0, and sets unturned
-  uint16_t count_ = 0, room_ = 0;                           // places used, and allocated
-  uint16_t recent_ = 0;  // the place that was asked for last, if it is used
+  static constexpr std::array kCodes{&ShadowPage::writes_, &ShadowPage::writes_before_, &ShadowPage::reads_};
+  std::unique_ptr<uint32_t[]> names_;  // the list: acts of lane 0, and sets unturned
+  uint16_t count_ = 0, room_ = 0;      // places used, and allocated
+  uint16_t recent_ = 0;                // the place that was asked for last, if it is used
   uint8_t shift_ = kCoarsest;
   uint8_t row_count_ = 0;  // rows kept: then there is no cell that has anything
   // Those, of which none has a cell of the other; no room while there are none.
@@ -176,10 +237,10 @@ class ShadowPage {
 
 class Shadow {
  public:
-  // Calls visit(cell, address, size) for each cell of the bytes, which it may change. Where more cells behind
-  // it have the same, again(n) may take as many for visited too, which become what the cell did, and says so.
-  template <class Visit, class Again>
-  void each(uint64_t address, uint64_t bytes, Visit visit, Again again) {
+  // Calls visit(page, address, first, end) for each page that the bytes are in, which has a cell of its own
+  // for each of their ends: the page's address, and which of its cells they are. It has no rows then.
+  template <class Visit>
+  void each_page(uint64_t address, uint64_t bytes, Visit visit) {
     for (const uint64_t end = address + bytes; address < end;) {
       ShadowPage& page = page_of(address / kPageBytes);
       const uint64_t first = address % kPageBytes;
@@ -187,19 +248,22 @@ class Shadow {
       if (const uint64_t mask = (uint64_t{1} << page.shift()) - 1; ((first | last) & mask) != 0) [[unlikely]]
         page.refine(std::countr_zero(first | last));
       page.to_cells();
-      const int shift = page.shift();
-      for (uint64_t i = first >> shift; i < last >> shift; ++i) {
-        const uint64_t more = page.same_from(i, last >> shift) - 1;
-        const Cell before = page.cell(i);
-        Cell cell = before;
-        visit(cell, address - first + (i << shift), uint64_t{1} << shift);
-        page.set(i, before, cell);
-        if (more == 0 || !again(more)) continue;
-        page.set_as(i, more);
-        i += more;
-      }
+      visit(page, address - first, first >> page.shift(), last >> page.shift());
       address += last - first;
     }
+  }
+  // Calls visit(cell, address, size) for each cell of the bytes, which it may change; again as
+  // ShadowPage::each has it.
+  template <class Visit, class Again>
+  void each(uint64_t address, uint64_t bytes, Visit visit, Again again) {
+    each_page(address, bytes, [&](ShadowPage& page, uint64_t begin, uint64_t first, uint64_t end) {
+      page.each(
+          first, end,
+          [&](Cell& cell, uint64_t i) {
+            visit(cell, begin + (i << page.shift()), uint64_t{1} << page.shift());
+          },
+          again);
+    });
   }
   // Lanes reach `bytes` each, a power of two, `step` bytes from each other, as many times `bytes`, within a
   // page from the address on: the page, and the row of its cells.

@@ -79,6 +79,45 @@ TEST(Shadow, NothingIsKnownOfBytesThatNobodyReached) {
   EXPECT_EQ(shadow.touched(), 0u);
 }
 
+// The law: what became of some cells is made of others where they fit, as if each had been changed.
+RC_GTEST_PROP(Shadow, WhatBecameOfCellsIsMadeOfOthers, ()) {
+  Shadow shadow;
+  Bytes bytes;
+  const auto value = [](bool sets) -> uint32_t {
+    const auto n = *rc::gen::inRange<uint32_t>(1, 5), lane = *rc::gen::inRange<uint32_t>(0, 3);
+    return *rc::gen::inRange(0, 3) == 0 && sets ? kMany | act(n, lane) : act(n, lane);
+  };
+  const auto steps = *rc::gen::inRange(1, 60);
+  for (int i = 0; i < steps; ++i) {
+    Step s;
+    const uint64_t size = uint64_t{1} << *rc::gen::inRange(0, 6);
+    s.bytes = size * *rc::gen::inRange<uint64_t>(1, 9);
+    s.writes = *rc::gen::arbitrary<bool>();
+    s.reads_too = !s.writes || *rc::gen::arbitrary<bool>();
+    s.write = value(false);
+    s.reads = s.writes && *rc::gen::arbitrary<bool>() ? kNoAct : value(true);
+    s.before_too = *rc::gen::inRange(0, 6) == 0;
+    s.writes_before = value(true);
+    const uint64_t begin = size * *rc::gen::inRange<uint64_t>(0, 512 / size);
+    const uint64_t apart = size * *rc::gen::inRange<uint64_t>(1, 20);
+    std::vector<ShadowPage::Change> changes;
+    for (auto n = *rc::gen::inRange<uint64_t>(1, 20); n != 0; --n) {
+      s.address = begin + apart * n;
+      shadow.each_page(s.address, s.bytes, [&](ShadowPage& page, uint64_t, uint64_t first, uint64_t end) {
+        for (const ShadowPage::Change& change : changes)
+          if (change.fits(page, first, end)) return change.make(page, first);
+        ShadowPage::Change& change = changes.emplace_back();
+        change.begin(page, first, end);
+        page.each(
+            first, end, [&](Cell& cell, uint64_t) { take(s, cell); }, [](uint64_t) { return false; });
+        if (!change.end(page)) changes.pop_back();
+      });
+      for (uint64_t b = 0; b < s.bytes; ++b) take(s, bytes[s.address + b]);
+    }
+  }
+  expect_same(shadow, bytes, "after " + std::to_string(steps) + " accesses");
+}
+
 // Lanes that reach bytes of a page at one distance from each other.
 struct Lanes {
   uint64_t address, bytes, step;

@@ -89,6 +89,150 @@ TEST(CopiesOfOthers, ReadSeveralPiecesAsOneAfterTheOther) {
   EXPECT_GT(found, 300u);
 }
 
+// What one operation does piece by piece comes to what it does where something else comes between any two
+// pieces: of those that come one after the other, what came of one is made of others.
+TEST(CopiesOfOthers, ComeToTheSameWithSomethingBetweenTheirPieces) {
+  size_t found = 0;
+  for (uint64_t seed = 0; seed < 1500; ++seed) {
+    std::mt19937_64 random(seed);
+    const auto draw = [&](uint64_t below) { return random() % below; };
+    const bool once = seed % 7 == 0;
+    std::array<Trace, 2> both{Trace({1, 1, 1}, {1, 1, 1}, once), Trace({1, 1, 1}, {1, 1, 1}, once)};
+    for (Trace& t : both) t.checker.keep(seed % 3 == 0 ? 1000 : seed % 3, seed % 2 == 0);
+    for (Trace& t : both)
+      for (const uint64_t barrier : {0, 8})
+        t.mbarrier(1, {{}, 0, 1}, AccessKind::write, shared(0, 1 << 16 | barrier));
+    uint64_t number = 0, mma = 0;
+    struct Issued {
+      uint64_t number;
+      int line, warp, issuer;
+    };
+    std::vector<Issued> issued;
+    std::array<uint64_t, 4> begins{};
+    for (uint64_t& begin : begins) begin = 256 * draw(8);
+    for (uint64_t steps = 6 + draw(40); steps != 0; --steps) {
+      const Who who{{}, static_cast<int>(draw(4)), draw(3) == 0 ? 1u : kAll};
+      const int line = 2 + static_cast<int>(draw(4));
+      const uint64_t what = draw(18), begin = begins[draw(4)], rows = 1 + draw(24);
+      const uint64_t bytes = uint64_t{4} << draw(6), apart = draw(3) == 0 ? bytes : 32 * (1 + draw(8));
+      const auto space =
+          draw(3) == 0 ? [](uint64_t at) { return global(at); } : [](uint64_t at) { return shared(0, at); };
+      const std::array<uint64_t, 3> which{draw(1 + issued.size() / 8), draw(4), draw(2)};
+      for (Trace& t : both) {
+        // Between two pieces: nothing, or what has no meaning for anybody.
+        const auto between = [&] {
+          if (&t == &both[1]) t.meets(99, who, Sync::emptied);
+        };
+        const auto does_more = [&](const Issued& of, AccessKind kind) {
+          for (uint64_t i = 0; i < rows; ++i) {
+            between();
+            t.operation(of.line, {{}, of.warp, 1}, of.number, kind, space(begin + apart * i), bytes,
+                        Proxy::async, of.issuer);
+          }
+          between();
+        };
+        const auto does = [&](int of_line, AccessKind kind, int issuer) {
+          const Issued of{number, of_line, who.warp, issuer};
+          does_more(of, kind);
+          if (&t == &both[1]) issued.push_back(of);
+        };
+        const auto issues = [&](int of_line, const Who& by, machine::Ending ending) {
+          t.issues(of_line, by, number, ending);
+        };
+        if (what >= 6 && what < 12 && &t == &both[0]) ++number;
+        switch (what) {
+          case 0:
+          case 1:
+            t.access(line, who, what == 0 ? AccessKind::write : AccessKind::read, space(begin), {}, 4,
+                     4 * (seed % 4));
+            break;
+          case 2: t.meets(20, who, Sync::fence, 3, {Semantics::weak, Scope::cta, Proxy::async}); break;
+          case 3: t.bar(21, {{{}, 0, kAll}, {{}, 1, kAll}, {{}, 2, kAll}, {{}, 3, kAll}}); break;
+          case 4: t.bar(21, {{{}, 0, kAll}, {{}, 1, kAll}}); break;
+          case 5: {
+            const uint64_t barrier = shared(0, 1 << 16 | 8 * (begin / 256 % 2));
+            t.mbarrier(22, {{}, who.warp, 1}, AccessKind::update, barrier, {Semantics::release, Scope::cta});
+            t.meets(22, {{}, 0, 0}, Sync::mbarrier_over, barrier - machine::kSharedWindow);
+            for (uint32_t i = 0; i < machine::kLanes; ++i)
+              t.meets(23, {{}, (who.warp + 1) % 4, 1u << i}, Sync::mbarrier_passed,
+                      barrier - machine::kSharedWindow, {Semantics::acquire, Scope::cta});
+            break;
+          }
+          case 6:
+          case 7:
+            issues(30 + line, {{}, who.warp, 1}, machine::Ending::bulk_group);
+            does(30 + line, what == 6 ? AccessKind::read : AccessKind::write, 0);
+            if (what == 6) does(30 + line, AccessKind::write, 0);
+            t.meets(24, {{}, who.warp, 1}, Sync::bulk_committed);
+            t.meets(25, {{}, who.warp, 1}, line == 2 ? Sync::bulk_read : Sync::bulk_waited, 0);
+            break;
+          case 8:  // of all lanes, each its part
+            issues(40 + line, {{}, who.warp, kAll}, machine::Ending::copy_group);
+            for (int i = 0; i < 3; ++i) does(40 + line, AccessKind::write, i);
+            t.meets(26, {{}, who.warp, kAll}, Sync::copies_committed);
+            t.meets(27, {{}, who.warp, kAll}, Sync::copies_waited, 0);
+            break;
+          case 9:
+          case 10: {
+            const uint64_t barrier = shared(0, 1 << 16 | 8 * (begin / 256 % 2));
+            issues(50 + line, {{}, who.warp, 1}, machine::Ending::mbarrier);
+            does(50 + line, AccessKind::write, 0);
+            if (what == 10) t.completes(50 + line, {{}, who.warp, 1}, number, barrier, 0);
+            break;
+          }
+          case 11:
+            for (int w = 0; w < 4; ++w) t.meets(60 + line, {{}, w, kAll}, Sync::mma_issued, mma);
+            t.meets(60 + line, {{}, 0, 0}, Sync::mma_started, mma);
+            does(60 + line, AccessKind::read, -1);
+            for (int w = 0; w < 4; ++w) t.meets(61, {{}, w, kAll}, Sync::mma_committed);
+            for (int w = 0; w < 4; ++w) t.meets(62, {{}, w, kAll}, Sync::mma_waited, 0);
+            if (&t == &both[1]) ++mma;
+            break;
+          case 14: {  // by tensor memory, and what is read for it
+            machine::TensorOrder order;
+            order.kind = machine::TensorOrder::Kind::copy;
+            if (&t == &both[0]) ++number;
+            t.issues(70 + line, {{}, who.warp, 1}, number, order);
+            for (int i = 0; i < 3; ++i) {
+              between();
+              t.cells(70 + line, {{}, who.warp, 1}, number, AccessKind::write, 8 * (begin / 256 % 4), 8);
+              does(70 + line, AccessKind::read, 0);
+            }
+            t.meets(71, {{}, who.warp, 0}, Sync::finished, number);
+            if (&t == &both[1]) issued.clear();
+            break;
+          }
+          case 12:
+            t.access(28, who, AccessKind::read, space(begin),
+                     {Semantics::weak, Scope::cta, Proxy::non_coherent});
+            break;
+          case 13:  // an mbarrier between
+            if (issued.empty()) break;
+            t.completes(50 + line, {{}, issued.back().warp, 1}, issued.back().number, shared(0, 1 << 16), 0);
+            break;
+          default:  // one of the last goes on, by that instruction or another
+            if (issued.size() <= which[0]) break;
+            Issued of = issued[issued.size() - 1 - which[0]];
+            if (which[1] == 0) ++of.line;
+            does_more(of, which[2] == 0 ? AccessKind::read : AccessKind::write);
+        }
+      }
+    }
+    ASSERT_EQ(both[0].found(), both[1].found()) << "seed " << seed;
+    for (size_t i = 0; i < both[0].checker.findings().size(); ++i) {
+      const auto &x = both[0].checker.findings()[i], &y = both[1].checker.findings()[i];
+      ASSERT_EQ(x.kept, y.kept) << "seed " << seed;
+      ASSERT_EQ(x.met.size(), y.met.size());
+      for (size_t n = 0; n < x.met.size(); ++n) {
+        ASSERT_EQ(x.met[n].access, y.met[n].access) << "seed " << seed;
+        ASSERT_EQ(x.met[n].address, y.met[n].address) << "seed " << seed;
+      }
+    }
+    found += both[0].found().size();
+  }
+  EXPECT_GT(found, 3000u);
+}
+
 // Lanes that have issued one copy each, the same: it is over for a lane when it has waited for its own, and
 // the others' may still write then.
 TEST(CopiesOfOthers, OfLanesThatIssueTheSameEachWaitsForItsOwn) {
