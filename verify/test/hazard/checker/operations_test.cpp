@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <bit>
 #include <random>
 #include <vector>
 
@@ -231,6 +232,30 @@ TEST(CopiesOfOthers, ComeToTheSameWithSomethingBetweenTheirPieces) {
     found += both[0].found().size();
   }
   EXPECT_GT(found, 3000u);
+}
+
+// A copy over words that lanes of two warps have read, of which some of one warp's have fenced: those of the
+// others are found, lane by lane.
+TEST(CopiesOfOthers, AreToldOfReadsByTheLanesThatFence) {
+  for (const uint32_t fence : {0u, 1u, 2u, 1u << 31, 0xFFFF0000u, 0x55555555u, kAll})
+    for (const bool both : {false, true}) {
+      Trace t;
+      const Who first{{}, 0, kAll}, second{{}, 1, kAll}, copies{{}, 2, 1};
+      t.access(2, first, AccessKind::read, shared(0, 0), {}, 4, 4);
+      if (fence != 0) t.meets(3, {{}, 0, fence}, Sync::fence, 3, {Semantics::weak, Scope::cta, Proxy::async});
+      if (both) t.access(4, second, AccessKind::read, shared(0, 0), {}, 4, 4);
+      t.bar(5, {first, second, {{}, 2, kAll}});
+      t.issues(10, copies, 1, machine::Ending::bulk_group);
+      t.operation(10, copies, 1, AccessKind::write, shared(0, 0), 128, Proxy::async, 0);
+      const auto of = [&](int line) {
+        uint64_t out = 0;
+        for (const Finding& f : t.checker.findings())
+          out += f.kind == Kind::proxy_fence_war && f.earlier.site.ptx_line == line ? f.count : 0;
+        return out;
+      };
+      EXPECT_EQ(of(2), 32u - static_cast<uint64_t>(std::popcount(fence))) << fence << both;
+      EXPECT_EQ(of(4), both ? 32u : 0u) << fence << both;
+    }
 }
 
 // Lanes that have issued one copy each, the same: it is over for a lane when it has waited for its own, and
