@@ -22,11 +22,13 @@ double share(const Device& d, Key whole, const Extent& e, uint32_t looked_at) {
 Clock::Clock(const Device& device, const Extent& extent, std::map<uint64_t, double> from_dram)
     : device_(device),
       values_(device.values()),
+      times_([this] {
+        std::array<Time, kKeys> out;
+        std::transform(values_.begin(), values_.end(), out.begin(), time_of);
+        return out;
+      }()),
       extent_(extent),
       from_dram_(std::move(from_dram)),
-      l2_(64, 1),
-      dram_(64, 1),
-      l2_loads_(64, 1),
       l2_beside_(beside()) {}
 Clock::~Clock() = default;
 
@@ -51,12 +53,12 @@ void Clock::begin_launch(const run::Cluster& first) {
   const double port =
       gigabytes_to_bytes_a_cycle(device_, value(Key::few_sms_bandwidth)) / value(Key::few_sms);
   for (uint32_t i = 0; i < looked_at; ++i) {
-    sms_.push_back(std::make_unique<Multiprocessor>(port, turn_begin_));
+    sms_.push_back(std::make_unique<Multiprocessor>(port, &turn_begin_));
     sms_.back()->l1.set_size(extent_.l1_bytes);
   }
-  l2_ = Server(64, share(device_, Key::l2_bandwidth, extent_, looked_at));
-  l2_loads_ = Server(64, l2_.rate());
-  dram_ = Server(64, share(device_, Key::memory_clock_free_bandwidth, extent_, looked_at));
+  l2_ = Server<64>(share(device_, Key::l2_bandwidth, extent_, looked_at));
+  l2_loads_ = Server<64>(l2_.rate());
+  dram_ = Server<64>(share(device_, Key::memory_clock_free_bandwidth, extent_, looked_at));
   group_clusters_.resize(extent_.groups);
   group_free_.resize(extent_.groups);
   group_link_.resize(extent_.groups, Path::kNone);
@@ -80,7 +82,7 @@ void Clock::starts(const run::Cluster& cluster) {
     time = std::move(spare_.back());
     spare_.pop_back();
   }
-  const double begin = group_free_[group];
+  const Time begin = group_free_[group];
   const size_t warps = cluster.ctas.front()->warps.size();
   std::vector<WarpTime> all = std::move(time->warps);  // for the room that they have
   *time = {};
@@ -132,7 +134,7 @@ void Clock::looks_at(const run::Cluster& cluster) {
   ++looked_at_->looks;
 }
 
-double Clock::ready(const run::Taker& taker, const machine::Agent* agent) {
+run::Instant Clock::ready(const run::Taker& taker, const machine::Agent* agent) {
   ClusterTime& cluster = *looked_at_;
   if (agent == nullptr) {
     WarpTime& w = cluster.warps[taker.warp];
@@ -177,7 +179,7 @@ void Clock::expects(const run::Taker& taker, bool next) const {
   fetch(&sm.memory, 2 * kHostLine);
   // Most often it waits for what it has loaded last.
   quarter.fetch(w.clock);
-  const double given = std::max(w.given, w.clock);
+  const Time given = std::max(w.given, w.clock);
   quarter.fetch(given);
   sm.memory.fetch(given);
   if (w.soon == 0) return;
@@ -185,7 +187,7 @@ void Clock::expects(const run::Taker& taker, bool next) const {
   sm.l1.fetch(w.soon / kLine);
 }
 
-run::Past Clock::has_turn(const run::Taker& taker, double& again) {
+run::Past Clock::has_turn(const run::Taker& taker, run::Instant& again) {
   at_ = clusters_[taker.cluster].get();
   reached_.clear();
   ahead_ = has_let_go_ = false;
@@ -211,7 +213,7 @@ run::Past Clock::has_turn(const run::Taker& taker, double& again) {
 
 void Clock::waits(const run::Taker& taker) { at_->warps[taker.warp].seen_at = WarpTime::kWaits; }
 
-double Clock::again(const run::Taker& taker, const machine::Agent* operation) {
+run::Instant Clock::again(const run::Taker& taker, const machine::Agent* operation) {
   if (operation == nullptr) return at_->warps[taker.warp].clock;
   looked_at_ = at_;
   return ready(taker, operation);
@@ -224,7 +226,8 @@ void Clock::took(const run::Took& turn) {
       if (operation_->issued_by == Path::kNone) operation_->issued_by = at_->product_by;
       at_->product_by = operation_->issued_by;
     }
-    now_link_ = path_.add(operation_->issued_by, now_, operation_->line, operation_->role, operation_->cause);
+    now_link_ = path_.add(operation_->issued_by, cycles_of(now_), operation_->line, operation_->role,
+                          operation_->cause);
     operation_->issued_by = now_link_;
     operation_->at = -1;
     ++operation_->steps;
@@ -236,10 +239,10 @@ void Clock::took(const run::Took& turn) {
 void Clock::turn_is_over() {
   if (operation_ == nullptr && turn_line_ != 0) {
     WarpTime& w = *warp_;
-    const double end = std::max(now_, w.clock);
+    const Time end = std::max(now_, w.clock);
     watch(w, end);
     const bool waited = w.stall_line != 0 && 2 * w.stall > end - turn_begin_;
-    now_link_ = path_.add(w.link, now_, waited ? w.stall_line : turn_line_, w.role,
+    now_link_ = path_.add(w.link, cycles_of(now_), waited ? w.stall_line : turn_line_, w.role,
                           waited ? Cause::load : Cause::executes);
     w.link = now_link_;
   }
@@ -252,15 +255,15 @@ void Clock::turn_is_over() {
 
 Seen Clock::seen() const {
   Seen out;
-  out.cycles = last_;
-  out.begins = begins_;
-  out.ends = ends_;
+  out.cycles = cycles_of(last_);
+  std::transform(begins_.begin(), begins_.end(), std::back_inserter(out.begins), cycles_of);
+  std::transform(ends_.begin(), ends_.end(), std::back_inserter(out.ends), cycles_of);
   std::sort(out.ends.begin(), out.ends.end());
   out.loops = loop_bounds();
-  const double time = std::max(last_, 1.0);
+  const double time = std::max(out.cycles, 1.0);
   const auto n = static_cast<double>(std::max<size_t>(sms_.size(), 1));
   for (const auto& sm : sms_) {
-    out.tensor += sm->tensor_busy / time / n;
+    out.tensor += cycles_of(sm->tensor_busy) / time / n;
     out.memory += sm->memory.served() / time / n;
   }
   std::array<uint64_t, kSources.size()> issued = issued_by_source_;

@@ -74,12 +74,12 @@ class Clock final : public run::Timekeeper {
   void starts(const run::Cluster& cluster) override;
   void ends(const run::Cluster& cluster) override;
   void looks_at(const run::Cluster& cluster) override;
-  double ready(const run::Taker& taker, const machine::Agent* operation) override;
+  run::Instant ready(const run::Taker& taker, const machine::Agent* operation) override;
   void expects(const run::Taker& taker, bool next) const override;
-  run::Past has_turn(const run::Taker& taker, double& again) override;
+  run::Past has_turn(const run::Taker& taker, run::Instant& again) override;
   run::Reaches* reaches() override { return &reached_; }
   void waits(const run::Taker& taker) override;
-  double again(const run::Taker& taker, const machine::Agent* operation) override;
+  run::Instant again(const run::Taker& taker, const machine::Agent* operation) override;
   bool goes_ahead() override;
   run::GoesAhead may_go_ahead(int function) const override;
   void turn_ends(bool another) override;
@@ -95,8 +95,8 @@ class Clock final : public run::Timekeeper {
   bool more() const override { return extent_.starts == 0 || begins_.size() < extent_.starts; }
   bool enough() const override { return extent_.clusters != 0 && ended_ >= extent_.clusters; }
   // Of the turn under way, in cycles: when it began, and how far it has come.
-  double turn_begin() const { return turn_begin_; }
-  double now() const { return now_; }
+  double turn_begin() const { return cycles_of(turn_begin_); }
+  double now() const { return cycles_of(now_); }
 
  private:
   struct Info;
@@ -118,7 +118,7 @@ class Clock final : public run::Timekeeper {
   void find_late();
   void number_rows(const isa::Function& function, std::vector<Info>& infos);
   void watch(const isa::Program& program);
-  void watch(WarpTime& w, double end);
+  void watch(WarpTime& w, Time end);
   double recurrence(const isa::Function& f, const std::vector<Info>& infos,
                     const std::vector<uint32_t>& ops) const;
   std::vector<LoopBound> loop_bounds() const;
@@ -134,38 +134,37 @@ class Clock final : public run::Timekeeper {
   bool costs_time(const Info& info, uint32_t lanes, Notes reached);
   bool costs_time(const Info& info, const Access& one);
   void add_time(uint32_t block);
-  double needs(const Info& info, const WarpTime& w, int& loaded) const;
-  void give(const Info& info, WarpTime& w, double at, int line) const;
-  double issue(const Info& info, WarpTime& w, Quarter& quarter, Quarter::Then& then, int loaded);
-  double compute(const Info& info, WarpTime& w, Multiprocessor& sm);
-  double execute(const Info& info, WarpTime& w, Multiprocessor& sm, double ready, int loaded);
+  Time needs(const Info& info, const WarpTime& w, int& loaded) const;
+  void give(const Info& info, WarpTime& w, Time at, int line) const;
+  Time issue(const Info& info, WarpTime& w, Multiprocessor& sm, Time ready, int loaded, bool computes);
+  Time compute(const Info& info, WarpTime& w, Multiprocessor& sm);
+  Time execute(const Info& info, WarpTime& w, Multiprocessor& sm, Time ready, int loaded);
   void meet(WarpTime& w);
   void let_go(uint32_t rank);
   bool act(const Info& info, WarpTime& w, Multiprocessor& sm, uint32_t lanes, Notes reached);
   void lacks_row(const Info& info);
   run::Past has_gone_ahead(WarpTime& w);
   void turn_is_over();
-  void memory(const Info& info, WarpTime& w, double start, Notes reached);
-  void memory(const Info& info, WarpTime& w, double start, const Access& one);
-  double reach(const Access& a, Notes addresses, const Info& info, WarpTime& w, double start, bool& slow);
-  void has_reached(const Info& info, WarpTime& w, double start, double done, bool slow);
-  double shared(const Access& a, Multiprocessor& sm, double start);
-  double global(const Access& a, Notes addresses, const Info& info, Multiprocessor& sm, double start);
-  [[gnu::noinline]] double scattered(const Access& a, Notes addresses, const Info& info, Multiprocessor& sm,
-                                     double start);
+  void memory(const Info& info, WarpTime& w, Time start, Notes reached);
+  void memory(const Info& info, WarpTime& w, Time start, const Access& one);
+  Time reach(const Access& a, Notes addresses, const Info& info, WarpTime& w, Time start, bool& slow);
+  void has_reached(const Info& info, WarpTime& w, Time start, Time done, bool slow);
+  Time shared(const Access& a, Multiprocessor& sm, Time start);
+  Time global(const Access& a, Notes addresses, const Info& info, Multiprocessor& sm, Time start);
+  [[gnu::noinline]] Time scattered(const Access& a, Notes addresses, const Info& info, Multiprocessor& sm,
+                                   Time start);
   template <class Reached>
-  double global(const Access& a, const Reached& reached, const Info& info, Multiprocessor& sm, double start);
-  double from_l2(uint64_t address, double bytes, Multiprocessor& sm, double start, double l2_latency,
-                 double dram_latency, Cause* why = nullptr);
+  Time global(const Access& a, const Reached& reached, const Info& info, Multiprocessor& sm, Time start);
+  Time from_l2(uint64_t address, double bytes, Multiprocessor& sm, Time start, Time l2_latency,
+               Time dram_latency, Cause* why = nullptr);
   double beside() const;
   void schedule(const machine::Agent& agent, Operation& operation);
-  double load(const machine::Task& task, Multiprocessor& sm, double start, Cause& cause);
-  double store(const machine::Task& task, double start);
-  double operands(Multiprocessor& sm, double begin, double interval, double fronts);
-  double multiply(const machine::Agent& agent, const machine::Task& task, uint32_t rank,
-                  Operation& operation);
-  double in_tensor_memory(const machine::Agent& agent, const machine::Task& task, uint32_t rank,
-                          Operation& operation);
+  Time load(const machine::Task& task, Multiprocessor& sm, Time start, Cause& cause);
+  Time store(const machine::Task& task, Time start);
+  Time operands(Multiprocessor& sm, Time begin, Time interval, double fronts);
+  Time multiply(const machine::Agent& agent, const machine::Task& task, uint32_t rank, Operation& operation);
+  Time in_tensor_memory(const machine::Agent& agent, const machine::Task& task, uint32_t rank,
+                        Operation& operation);
   Multiprocessor& sm_of(const ClusterTime& cluster, uint32_t rank) const;
   // That the address lies in, or none; valid until the next call.
   Region* region_of(uint64_t address) {
@@ -176,18 +175,20 @@ class Clock final : public run::Timekeeper {
   Region* find_region(uint64_t address);
 
   double value(Key key) const { return values_[static_cast<size_t>(key)]; }
+  Time time(Key key) const { return times_[static_cast<size_t>(key)]; }
 
   const Device& device_;
   const std::array<double, kKeys> values_;
+  const std::array<Time, kKeys> times_;  // the same, as times
   Extent extent_;
   std::map<uint64_t, double> from_dram_;
   std::vector<std::unique_ptr<Multiprocessor>> sms_;
   uint32_t cluster_size_ = 0;
   std::vector<std::vector<uint32_t>> group_clusters_;  // by group: those that are there
-  std::vector<double> group_free_;                     // when the last of it ended
+  std::vector<Time> group_free_;                       // when the last of it ended
   std::vector<int32_t> group_link_;
-  Server l2_, dram_;
-  Server l2_loads_;       // the same, as if loads alone asked
+  Server<64> l2_, dram_;
+  Server<64> l2_loads_;   // the same, as if loads alone asked
   double l2_beside_ = 1;  // so much of the time that copies stand in its queue, a load stands there too
   Lines touched_;         // where every cluster is looked at: when whoever asked for it first had it
   std::vector<std::unique_ptr<ClusterTime>> clusters_;  // by number; those that have ended are none
@@ -218,9 +219,9 @@ class Clock final : public run::Timekeeper {
   bool through_ = false;          // warps go ahead through barriers
   bool has_let_go_ = false;       // this turn did
   Operation* operation_ = nullptr;
-  double now_ = 0;  // when what the turn did can be seen
+  Time now_ = 0;  // when what the turn did can be seen
   int32_t now_link_ = Path::kNone;
-  double turn_begin_ = 0;
+  Time turn_begin_ = 0;
   int turn_line_ = 0;
   std::set<int> shortened_;
   std::unique_ptr<Watched> watched_;
@@ -233,12 +234,12 @@ class Clock final : public run::Timekeeper {
   };
   std::array<Region, 8> regions_;  // that were found last, the last one first
   uint64_t ended_ = 0;
-  double last_ = 0;
+  Time last_ = 0;
   int32_t last_link_ = Path::kNone;
-  std::vector<double> begins_, ends_;
+  std::vector<Time> begins_, ends_;
   std::map<uint64_t, Asked> asked_;
   std::map<std::string, uint64_t> without_row_;
-  std::vector<std::pair<double, int>> named_;                 // of a block's names: what they are names of
+  std::vector<std::pair<Time, int>> named_;                   // of a block's names: what they are names of
   std::array<uint64_t, kSources.size()> issued_by_source_{};  // but for those of blocks
   const isa::Program* program_ = nullptr;
   Path path_;

@@ -11,6 +11,8 @@ namespace {
 
 constexpr uint32_t kMostBits = 64;
 
+Time part_of(Time time, uint32_t part) { return time * part >> 16; }
+
 }  // namespace
 
 // As if the warp had the multiprocessor for itself, and all that it needs were there.
@@ -24,7 +26,7 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
   b.line = infos[to - 1].line;
   if (b.branches && !infos[to].has_row) b.lacks_rows = true;
   struct Known {
-    double at = 0;
+    Time at = 0;
     uint64_t needs = 0;     // what it comes of, of what was there before
     int64_t is = -1;        // no more than another name of that row, which was there before
     bool made = false;      // within the block
@@ -32,10 +34,9 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
   };
   std::unordered_map<uint32_t, Known> rows;
   std::unordered_map<uint32_t, uint32_t> before;  // rows that were there: their number in b.ins
-  const double begin = 0;
-  Quarter alone(begin);
-  std::array<double, kPipes> work{}, last{};
-  uint32_t clock = 0;
+  Quarter alone(nullptr);
+  std::array<Time, kPipes> work{}, last{};
+  Time clock = 0;
   const auto in = [&](uint32_t row) -> uint32_t {
     const auto [at, is_new] = before.try_emplace(row, static_cast<uint32_t>(b.ins.size()));
     if (is_new) {
@@ -52,8 +53,8 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
     if (i.kind != OpKind::arithmetic || i.in_warp || i.ends_block) return b;  // is not plain
     Known made;
     made.made = true;
-    made.position = clock;
-    double start = clock;
+    made.position = b.issues;
+    Time start = clock;
     std::vector<uint32_t> used;  // ins that it reads itself
     for (const uint32_t s : sources(i)) {
       const auto known = rows.find(s);
@@ -77,13 +78,17 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
       for (const uint32_t d : results(i)) rows[d] = made;
       continue;
     }
-    Quarter::Then then = alone.then(start);
-    start = std::max(start, alone.issue(then, 1) - 1);
-    double done = start;
-    if (i.interval > 0) done = alone.take(i.pipe, start, i.interval) - i.interval + i.latency;
-    const double end = std::max(start, done - i.latency);
+    Quarter::Asks issue, work_of_it;
+    issue.add_issues(kCycle);
+    start = alone.run(start, issue);
+    Time done = start;
+    if (i.interval > 0) {
+      work_of_it.add(i.pipe, i.interval, i.interval);
+      done = alone.run(start, work_of_it) + i.latency;
+    }
+    const Time end = std::max(start, done - i.latency);
     const auto pipe = static_cast<size_t>(i.pipe);
-    ++clock;
+    clock += kCycle;
     ++b.issues;
     ++b.by_source[static_cast<size_t>(i.source)];
     work[pipe] += i.interval;
@@ -105,15 +110,16 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
     if (known.is >= 0)
       b.names.push_back({row, std::min(static_cast<uint32_t>(known.is), kept_rows_)});
     else
-      b.outs.push_back({row, known.at, b.issues == 0 ? 0 : double(known.position) / b.issues, known.needs});
+      b.outs.push_back({row, known.at, b.issues == 0 ? 0 : (known.position << 16) / b.issues, known.needs});
   }
   std::erase_if(b.ins, [&](const Block::In& one) { return !made_[one.row]; });
   const auto ask = [&](uint32_t issues, const auto& amount) {
     Quarter::Asks out;
-    out.issues = issues;
+    if (issues == 0) return out;
+    out.add_issues(issues * kCycle);
     for (size_t p = 0; p < kPipes; ++p)
-      if (const double asked = amount(p); work[p] > 0 && asked > 0)
-        out.of[out.pipes++] = {static_cast<Pipe>(p), asked, last[p]};
+      if (const Time asked = amount(p); work[p] > 0 && asked > 0)
+        out.add(static_cast<Pipe>(p), asked, last[p]);
     return out;
   };
   b.asks = ask(b.issues, [&](size_t p) { return work[p]; });
@@ -154,17 +160,17 @@ uint32_t Clock::block(int function, uint32_t from, uint32_t to) {
 [[gnu::always_inline]] inline void Clock::compute(Block& b, WarpTime& w, Multiprocessor& sm) {
   ++b.times;
   Quarter& quarter = sm.quarters[w.quarter];
-  const double begin = w.clock;
+  const Time begin = w.clock;
   WarpTime::Row* const rows = w.rows.data();
   // What is late holds back what needs it.
-  double alone = begin + b.length, late_by = 0;
+  Time alone = begin + b.length, late_by = 0;
   uint64_t late = 0;
   int loaded = 0;
   const Block::In* latest = nullptr;
   if (w.given > begin) {
     for (const Block::In& in : b.ins) {
       const WarpTime::Row& row = rows[in.row];
-      const double by = row.at - begin - in.use;
+      const Time by = row.at - begin - in.use;
       if (by <= 0) continue;
       late |= in.bit;
       alone = std::max(alone, begin + by + in.end);
@@ -180,23 +186,23 @@ uint32_t Clock::block(int function, uint32_t from, uint32_t to) {
     }
   }
   // What other warps have asked of the same parts holds back all.
-  double end = alone;
+  Time end = alone;
   if (latest == nullptr || latest->issues == b.issues) {
     if (b.issues != 0) end = std::max(end, quarter.run(begin + late_by, b.asks));
   } else {
     end = std::max(end, quarter.run(begin, latest->others));
     if (latest->issues != 0) end = std::max(end, quarter.run(begin + late_by, latest->asks));
   }
-  const double held = end - alone;
+  const Time held = end - alone;
   w.given = std::max(w.given, begin + b.made + late_by + held);
-  w.clock += b.asks.issues;
+  w.clock += b.issues * kCycle;
   w.pending = std::max(w.pending, end);
   const auto made = [&](const Block::Out& out) -> WarpTime::Row {
     const bool waits = (out.needs & late) != 0;
-    return {begin + out.at + (waits ? late_by : 0) + out.part * held, waits ? loaded : 0};
+    return {begin + out.at + (waits ? late_by : 0) + part_of(held, out.part), waits ? loaded : 0};
   };
   if (b.branch != nullptr) {
-    double start = w.clock;
+    Time start = w.clock;
     int waited = 0;
     if (w.given > start) {
       WarpTime::Row row;
@@ -218,7 +224,7 @@ uint32_t Clock::block(int function, uint32_t from, uint32_t to) {
     for (const Block::Name& n : b.names) named_.emplace_back(rows[n.of].at, rows[n.of].line);
   }
   if (late == 0) {
-    for (const Block::Out& out : b.outs) rows[out.row] = {begin + out.at + out.part * held, 0};
+    for (const Block::Out& out : b.outs) rows[out.row] = {begin + out.at + part_of(held, out.part), 0};
   } else {
     for (const Block::Out& out : b.outs) rows[out.row] = made(out);
   }

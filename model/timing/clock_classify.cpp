@@ -63,12 +63,12 @@ bool by_itself(isa::OpKind kind, Unit unit) {
 bool Clock::classify_barrier(std::string_view name, double warps, Info& out) const {
   // `latency`: until what it gives is there.
   const auto set = [&](double issue, double seen) {
-    out.interval = issue;
-    out.seen = seen;
+    out.table.interval = issue;
+    out.table.seen = seen;
     return true;
   };
   const auto key = [&](Key k) { return value(k); };
-  out.latency = key(Key::mbarrier_token);
+  out.table.latency = key(Key::mbarrier_token);
   if (name.starts_with("barrier.cluster.arrive")) {
     const double one = key(Key::cluster_barrier), eight = key(Key::cluster_barrier_a_warp);
     return set(key(Key::small_step), one + (eight - one) / 7 * (warps - 1) - key(Key::cluster_wait));
@@ -85,7 +85,7 @@ bool Clock::classify_barrier(std::string_view name, double warps, Info& out) con
     return set(each, each);
   }
   if (contains(name, "try_wait") || contains(name, "test_wait")) {
-    out.latency = key(Key::mbarrier_wait);
+    out.table.latency = key(Key::mbarrier_wait);
     return set(key(Key::warp_step), key(Key::warp_step));
   }
   if (name.starts_with("mbarrier.arrive")) {
@@ -143,8 +143,8 @@ Clock::Info Clock::classify(const isa::Op& op, const isa::Line& line, double war
     case OpKind::multiply_warp: {
       const WarpMmaCost* row = device_.mma(name);
       out.has_row = row != nullptr;
-      out.latency = row != nullptr ? row->latency : value(Key::mma_latency);
-      out.interval = row != nullptr ? row->interval : value(Key::mma_interval);
+      out.table.latency = row != nullptr ? row->latency : value(Key::mma_latency);
+      out.table.interval = row != nullptr ? row->interval : value(Key::mma_interval);
       out.source = row != nullptr ? row->source : Source::guess;
       return out;
     }
@@ -159,7 +159,7 @@ Clock::Info Clock::classify(const isa::Op& op, const isa::Line& line, double war
     case OpKind::copy: {
       const Key key = contains(name, ".tensor") ? Key::tensor_copy_issue : Key::copy_issue;
       out.has_row = true;
-      out.latency = value(key);
+      out.table.latency = value(key);
       out.source = device_.cost(key).source;
       return out;
     }
@@ -172,24 +172,26 @@ Clock::Info Clock::classify(const isa::Op& op, const isa::Line& line, double war
                                                         : Key::tensor_store_rate;
       out.has_row = true;
       out.source = device_.cost(key).source;
-      out.latency = value(out.kind == OpKind::tensor ? Key::tensor_issue : Key::tensor_load_latency);
+      out.table.latency = value(out.kind == OpKind::tensor ? Key::tensor_issue : Key::tensor_load_latency);
       constexpr double kRow = 128;  // a register of 32 threads
       if (out.kind != OpKind::tensor)
-        out.interval = kRow * (out.kind == OpKind::tensor_load ? out.results : out.sources) / value(key);
+        out.table.interval =
+            kRow * (out.kind == OpKind::tensor_load ? out.results : out.sources) / value(key);
       return out;
     }
     default: break;
   }
   const std::optional<OpCost> row = device_.op(name);
   out.has_row = row.has_value();
-  out.latency = row ? row->latency : value(Key::unknown_latency);
-  out.interval = kQuarters * (row ? row->interval : value(Key::unknown_interval));
+  out.table.latency = row ? row->latency : value(Key::unknown_latency);
+  out.table.interval = kQuarters * (row ? row->interval : value(Key::unknown_interval));
   out.source = row ? row->source : Source::guess;
   out.in_warp = line.unit == Unit::warp;
   if (line.unit == Unit::fma || name == "shl.b32") out.pipe = Pipe::fma;  // machine code multiplies
   if (line.unit == Unit::fp64) out.pipe = Pipe::fp64;
   constexpr double kSlow = 6;  // conversions that the arithmetic pipe does not do
-  if (line.unit == Unit::sfu || (line.unit == Unit::convert && out.interval > kSlow)) out.pipe = Pipe::sfu;
+  if (line.unit == Unit::sfu || (line.unit == Unit::convert && out.table.interval > kSlow))
+    out.pipe = Pipe::sfu;
   return out;
 }
 
@@ -221,8 +223,8 @@ void Clock::join_pairs(const isa::Function& f, std::vector<Info>& out) const {
     if (uses != 1 || full[user]) continue;
     if (!(first_logic ? logic(user) : name(user) == "add.s32" || name(user) == "or.b32")) continue;
     full[user] = true;
-    out[i].interval = 0;
-    out[i].latency = 0;
+    out[i].table.interval = 0;
+    out[i].table.latency = 0;
   }
 }
 
@@ -300,7 +302,7 @@ void Clock::classify(const isa::Program& program, double warps, bool watched, bo
     };
     for (const isa::Op& op : f.code) out.push_back(classify(op, name(op), warps));
     join_pairs(f, out);
-    for (Info& i : out) i.renames = i.kind == OpKind::arithmetic && i.interval == 0 && i.results == 1;
+    for (Info& i : out) i.renames = i.kind == OpKind::arithmetic && i.table.interval == 0 && i.results == 1;
     // From the end of a block backwards: whether what comes next is an access that nobody waits for.
     bool next = false;
     for (size_t i = out.size(); i-- > 0;) {
@@ -340,6 +342,15 @@ void Clock::classify(const isa::Program& program, double warps, bool watched, bo
   if (all_infos_.size() > Ahead::kMost)
     throw machine::Unsupported("a run in the order of time of more than 2^27 instructions");
   watch(program);
+  for (std::vector<Info>& function : infos_)
+    for (Info& i : function) {
+      i.latency = time_of(i.table.latency);
+      i.interval = time_of(i.table.interval);
+      i.seen = time_of(i.table.seen);
+      i.asks.add_issues(kCycle);
+      if (i.kind == OpKind::arithmetic && !i.in_warp && i.interval > 0)
+        i.asks.add(i.pipe, i.interval, i.interval);
+    }
 }
 
 }  // namespace bitwell::timing

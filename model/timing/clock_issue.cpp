@@ -7,7 +7,7 @@
 
 namespace bitwell::timing {
 
-constexpr double kAhead = 1000;  // cycles that a warp may go before the others
+constexpr Time kAhead = 1000 * kCycle;  // that a warp may go before the others
 
 std::span<const uint32_t> Clock::sources(const Info& i) const {
   return {operands_.data() + i.first, i.sources};
@@ -20,9 +20,8 @@ std::span<const uint32_t> Clock::results(const Info& i) const {
 [[gnu::always_inline]] inline bool Clock::act(const Info& i, WarpTime& w, Multiprocessor& sm, uint32_t lanes,
                                               Notes reached) {
   int loaded = 0;
-  Quarter& quarter = sm.quarters[w.quarter];
-  Quarter::Then then = quarter.then(needs(i, w, loaded));
-  const double start = issue(i, w, quarter, then, loaded);
+  const Time ready = needs(i, w, loaded);
+  const Time start = issue(i, w, sm, ready, loaded, i.kind == OpKind::arithmetic);
   const bool goes_on = i.goes_on && start - turn_begin_ < kAhead;
   if (lanes == 0) {  // its guard held for none
     now_ = std::max(now_, w.pending);
@@ -39,7 +38,7 @@ std::span<const uint32_t> Clock::results(const Info& i) const {
       break;
     case OpKind::memory: memory(i, w, start, reached); break;
     case OpKind::barrier: {
-      const double at = all_before();
+      const Time at = all_before();
       w.clock = w.pending = at + i.interval;
       now_ = std::max(now_, at + i.seen);
       give(i, w, at + i.latency, 0);
@@ -63,7 +62,7 @@ std::span<const uint32_t> Clock::results(const Info& i) const {
       break;
     case OpKind::tensor_load:
     case OpKind::tensor_store: {
-      const double served = sm.tensor_memory.take(start, i.interval);
+      const Time served = sm.tensor_memory.take(start, i.interval);
       w.pending = std::max(w.pending, served);
       give(i, w, served + i.latency, i.line);
       break;
@@ -97,9 +96,7 @@ bool Clock::costs_time(const Info& i, const Access& one) {
   if (!i.has_row) [[unlikely]]
     lacks_row(i);
   int loaded = 0;
-  Quarter& quarter = sm_->quarters[w.quarter];
-  Quarter::Then then = quarter.then(needs(i, w, loaded));
-  const double start = issue(i, w, quarter, then, loaded);
+  const Time ready = needs(i, w, loaded), start = issue(i, w, *sm_, ready, loaded, false);
   memory(i, w, start, one);
   now_ = std::max(now_, w.pending);
   return i.goes_on && start - turn_begin_ < kAhead;

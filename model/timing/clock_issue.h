@@ -7,8 +7,8 @@
 namespace bitwell::timing {
 
 // When what it needs is there; `loaded`: the load that gave the last of it, or 0.
-[[gnu::always_inline]] inline double Clock::needs(const Info& i, const WarpTime& w, int& loaded) const {
-  double start = w.clock;
+[[gnu::always_inline]] inline Time Clock::needs(const Info& i, const WarpTime& w, int& loaded) const {
+  Time start = w.clock;
   if (w.given <= start) return start;
   const uint32_t* const operands = operands_.data() + i.first_late;
   const WarpTime::Row* const rows = w.rows.data();
@@ -20,56 +20,54 @@ namespace bitwell::timing {
   return start;
 }
 
-[[gnu::always_inline]] inline void Clock::give(const Info& i, WarpTime& w, double at, int line) const {
+[[gnu::always_inline]] inline void Clock::give(const Info& i, WarpTime& w, Time at, int line) const {
   const uint32_t* const operands = operands_.data() + i.first + i.sources;
   WarpTime::Row* const rows = w.rows.data();
   for (uint32_t k = 0; k < i.results; ++k) rows[operands[k]] = {at, line};
   w.given = std::max(w.given, at);
 }
 
-// Takes a cycle of its quarter. Returns when it begins.
-[[gnu::always_inline]] inline double Clock::issue(const Info& i, WarpTime& w, Quarter& quarter,
-                                                  Quarter::Then& then, int loaded) {
-  if (then.at - w.clock > w.stall) {
-    w.stall = then.at - w.clock;
+// What it asks of its quarter from `ready` on; `computes`: of a pipe too. Returns when it is issued, or
+// begins in its pipe if that is later.
+[[gnu::always_inline]] inline Time Clock::issue(const Info& i, WarpTime& w, Multiprocessor& sm, Time ready,
+                                                int loaded, bool computes) {
+  if (ready - w.clock > w.stall) {
+    w.stall = ready - w.clock;
     w.stall_line = loaded;
   }
-  const double start = std::max(then.at, quarter.issue(then, 1) - 1);
+  Quarter& quarter = sm.quarters[w.quarter];
+  const Time start = computes ? quarter.run_one(ready, i.asks) : quarter.issue(ready, i.asks);
   ++issued_by_source_[static_cast<size_t>(i.source)];
-  w.clock += 1;
+  w.clock += kCycle;
   w.pending = std::max(w.pending, start);
   return start;
 }
 
 // Returns when it begins.
-[[gnu::always_inline]] inline double Clock::compute(const Info& i, WarpTime& w, Multiprocessor& sm) {
+[[gnu::always_inline]] inline Time Clock::compute(const Info& i, WarpTime& w, Multiprocessor& sm) {
   int loaded = 0;
-  const double start = needs(i, w, loaded);
+  const Time start = needs(i, w, loaded);
   if (i.renames) {
     give(i, w, start, loaded);
     return turn_begin_;
   }
-  const double begin = execute(i, w, sm, start, loaded);
+  const Time begin = execute(i, w, sm, start, loaded);
   now_ = std::max(now_, w.pending);
   return begin;
 }
 
 // When what it needs is there. Returns when it begins.
-[[gnu::always_inline]] inline double Clock::execute(const Info& i, WarpTime& w, Multiprocessor& sm,
-                                                    double ready, int loaded) {
-  Quarter& quarter = sm.quarters[w.quarter];
-  Quarter::Then then = quarter.then(ready);
-  const double start = issue(i, w, quarter, then, loaded);
-  double done = start;
+[[gnu::always_inline]] inline Time Clock::execute(const Info& i, WarpTime& w, Multiprocessor& sm, Time ready,
+                                                  int loaded) {
+  const Time start = issue(i, w, sm, ready, loaded, true);
+  Time done = start;
   if (i.in_warp) {
-    done = sm.memory.take(start, i.interval / kQuarters) - i.interval / kQuarters + i.latency;
+    const Time port = i.interval / static_cast<Time>(kQuarters), begin = sm.memory.take(start, port) - port;
+    w.pending = std::max(w.pending, begin);
+    done = begin + i.latency;
   } else if (i.interval > 0) {
-    if (start != ready) then = quarter.then(start);  // most often its pipe has it when it is issued
-    const double served = i.pipe == Pipe::sfu ? quarter.take(i.pipe, start, i.interval)
-                                              : quarter.take(i.pipe, then, i.interval);
-    done = served - i.interval + i.latency;
+    done += i.latency;
   }
-  w.pending = std::max(w.pending, done - i.latency);  // until then it cannot be issued
   give(i, w, done, loaded);
   if (i.ends_block) w.clock = w.pending = std::max({w.clock, w.pending, w.ordered}) + i.latency;
   return start;

@@ -32,9 +32,9 @@ void Clock::watch(const isa::Program& program) {
       at_line(all.mark, line.ptx);
       if (shortened_.count(line.ptx) == 0) continue;
       Info& i = infos_[k][pc];
-      i.latency /= 2;
-      i.interval /= 2;
-      i.seen /= 2;
+      i.table.latency /= 2;
+      i.table.interval /= 2;
+      i.table.seen /= 2;
     }
   }
   const std::vector<Loop> loops = loops_of(program);
@@ -55,9 +55,10 @@ void Clock::watch(const isa::Program& program) {
     for (const uint32_t pc : loop.ops) {
       const Info& i = infos[pc];
       const isa::Line& line = f.lines[static_cast<size_t>(f.code[pc].line)];
-      if (i.interval == 0 && i.latency == 0 && i.kind == OpKind::arithmetic) continue;
+      if (i.table.interval == 0 && i.table.latency == 0 && i.kind == OpKind::arithmetic) continue;
       round.issues += 1;
-      if (i.kind == OpKind::arithmetic && !i.in_warp) round.pipes[static_cast<size_t>(i.pipe)] += i.interval;
+      if (i.kind == OpKind::arithmetic && !i.in_warp)
+        round.pipes[static_cast<size_t>(i.pipe)] += i.table.interval;
       if (i.kind == OpKind::memory || i.in_warp) round.port += 1;
       if ((does(line.text) & kMultiplies) != 0) round.products += 1;
       // Behind each of these a turn ends, once a round.
@@ -80,7 +81,7 @@ double Clock::recurrence(const isa::Function& f, const std::vector<Info>& infos,
   double ordered = 0;
   const auto latency = [&](uint32_t pc) {
     const Info& i = infos[pc];
-    if (i.kind != OpKind::memory) return i.latency;
+    if (i.kind != OpKind::memory) return i.table.latency;
     const std::string& name = f.lines[static_cast<size_t>(f.code[pc].line)].text;
     return value(name.find(".shared") != std::string::npos   ? Key::shared_latency
                  : name.find(".global") != std::string::npos ? Key::l2_latency
@@ -98,7 +99,7 @@ double Clock::recurrence(const isa::Function& f, const std::vector<Info>& infos,
                             i.kind == OpKind::multiply || i.kind == OpKind::tensor;
       if (in_order) {
         start = std::max(start, ordered);
-        ordered = start + (i.kind == OpKind::barrier ? i.interval : i.latency);
+        ordered = start + (i.kind == OpKind::barrier ? i.table.interval : i.table.latency);
       }
       const double end = start + latency(pc);
       for (const uint32_t d : results(i)) rows[d] = end;
@@ -112,7 +113,7 @@ double Clock::recurrence(const isa::Function& f, const std::vector<Info>& infos,
 }
 
 // A turn of a warp has ended.
-void Clock::watch(WarpTime& w, double end) {
+void Clock::watch(WarpTime& w, Time end) {
   Watched& all = *watched_;
   const auto line = static_cast<size_t>(turn_line_);
   if (line >= all.does.size()) return;
@@ -121,7 +122,7 @@ void Clock::watch(WarpTime& w, double end) {
   if (all.mark[line] == 0) return;
   const auto n = static_cast<size_t>(all.mark[line] - 1);
   Watched::Round& round = all.rounds[n];
-  double& last = w.rows[kept_rows_ + 1 + n].at;
+  Time& last = w.rows[kept_rows_ + 1 + n].at;
   if (last >= 0) {
     round.cycles += end - last;
     ++round.between;
@@ -138,7 +139,7 @@ std::vector<LoopBound> Clock::loop_bounds() const {
   double products = 0;
   for (const Watched::Round& r : watched_->rounds) products += r.products * static_cast<double>(r.times);
   double busy = 0;
-  for (const auto& sm : sms_) busy += sm->tensor_busy;
+  for (const auto& sm : sms_) busy += cycles_of(sm->tensor_busy);
   for (const Watched::Round& r : watched_->rounds) {
     if (r.times == 0) continue;
     LoopBound b = r.bound;
@@ -158,7 +159,7 @@ std::vector<LoopBound> Clock::loop_bounds() const {
       const double part = r.products * static_cast<double>(r.times) / products;
       take(busy * part / (static_cast<double>(r.times) / together), "tensor core");
     }
-    if (r.between > 0) b.modelled = r.cycles / static_cast<double>(r.between);
+    if (r.between > 0) b.modelled = cycles_of(r.cycles) / static_cast<double>(r.between);
     out.push_back(b);
   }
   return out;

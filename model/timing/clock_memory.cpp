@@ -40,8 +40,8 @@ Clock::Region* Clock::find_region(uint64_t address) {
 }
 
 // When so many bytes have come from L2 or DRAM. `why`: of a copy.
-double Clock::from_l2(uint64_t address, double bytes, Multiprocessor& sm, double start, double l2_latency,
-                      double dram_latency, Cause* why) {
+Time Clock::from_l2(uint64_t address, double bytes, Multiprocessor& sm, Time start, Time l2_latency,
+                    Time dram_latency, Cause* why) {
   double part = 1;
   if (Region* const region = region_of(address); region != nullptr) {
     part = region->from_dram;
@@ -50,8 +50,8 @@ double Clock::from_l2(uint64_t address, double bytes, Multiprocessor& sm, double
   // Where every cluster is looked at, it is known who was first; in a sample, how many are. Whoever asks for
   // what is on its way has it when the first one has.
   bool far = false;
-  double* arrival = nullptr;
-  double on_its_way = 0;
+  Time* arrival = nullptr;
+  Time on_its_way = 0;
   if (extent_.clusters != 0) {
     far = falls_below(address, part);
   } else if (part > 0) {
@@ -60,22 +60,23 @@ double Clock::from_l2(uint64_t address, double bytes, Multiprocessor& sm, double
     part = far ? 1 : 0;
     on_its_way = *arrival;
   }
-  const double latency = far ? dram_latency : l2_latency;
-  double end = std::max(start + latency, on_its_way);
+  const Time latency = far ? dram_latency : l2_latency;
+  Time end = std::max(start + latency, on_its_way);
   if (why != nullptr) *why = Cause::copy;
   // What stands in a queue stands before the latency, which ends when the last byte is there.
-  double served = std::max(sm.l2.take(start, bytes), l2_.take(start, bytes));
+  const Time all = l2_.amount(bytes);
+  Time served = std::max(sm.l2.take(start, sm.l2.amount(bytes)), l2_.take(start, all));
   if (why == nullptr) {
-    const double alone = l2_loads_.take(start, bytes);
-    served = std::min(served, alone + l2_beside_ * std::max(0.0, served - alone));
+    const Time alone = l2_loads_.take(start, all);
+    if (served > alone) served = alone + static_cast<Time>(l2_beside_ * static_cast<double>(served - alone));
   }
-  const double over_l2 = served + l2_latency / 2;
+  const Time over_l2 = served + l2_latency / 2;
   if (over_l2 > end) {
     end = over_l2;
     if (why != nullptr) *why = Cause::l2;
   }
   if (part > 0) {
-    const double over_dram = dram_.take(start, bytes * part) + (far ? dram_latency / 2 : 0);
+    const Time over_dram = dram_.take(start, dram_.amount(bytes * part)) + (far ? dram_latency / 2 : 0);
     if (over_dram > end && far) {
       end = over_dram;
       if (why != nullptr) *why = Cause::dram;
@@ -86,9 +87,9 @@ double Clock::from_l2(uint64_t address, double bytes, Multiprocessor& sm, double
 }
 
 // Words that follow each other, or are one, meet nowhere in shared memory.
-double Clock::shared(const Access& a, Multiprocessor& sm, double start) {
+Time Clock::shared(const Access& a, Multiprocessor& sm, Time start) {
   const uint32_t fronts = a.is(Access::How::wavefronts) ? a.many : std::max(a.bytes, 4u) / 4;
-  return sm.memory.take(start, fronts * value(Key::shared_interval));
+  return sm.memory.take(start, fronts * time(Key::shared_interval));
 }
 
 // The sectors of a line that lanes reach, a bit each.
@@ -179,26 +180,27 @@ struct Clock::InARow {
 };
 
 template <class Reached>
-[[gnu::always_inline]] inline double Clock::global(const Access& a, const Reached& reached, const Info& i,
-                                                   Multiprocessor& sm, double start) {
-  constexpr double kProbed = 512;
+[[gnu::always_inline]] inline Time Clock::global(const Access& a, const Reached& reached, const Info& i,
+                                                 Multiprocessor& sm, Time start) {
+  constexpr Time kProbed = 512;
   const double bytes = static_cast<double>(reached.sectors()) * 32;
-  const double data = bytes * value(Key::l1_interval) / kProbed;
-  const double served = sm.memory.take(start, std::max(static_cast<double>(reached.count), data));
-  warp_->pending = std::max(warp_->pending, served - value(Key::queue));
+  const Time lines = static_cast<Time>(reached.count) * kCycle;
+  const Time data = static_cast<Time>(reached.sectors()) * time(Key::l1_interval) / (kProbed / 32);
+  const Time served = sm.memory.take(start, std::max(lines, data));
+  warp_->pending = std::max(warp_->pending, served - time(Key::queue));
   if (a.is(machine::AccessKind::write)) {
-    sm.l2.take(start, bytes);
-    l2_.take(start, bytes);
+    sm.l2.take(start, sm.l2.amount(bytes));
+    l2_.take(start, l2_.amount(bytes));
     if (reached.count != 0) {
       const auto [line, sectors] = reached.at(0);
       const uint64_t lowest =
           reached.first_byte(line * kSectors + static_cast<uint64_t>(std::countr_zero(sectors)));
       if (Region* const region = region_of(lowest); region != nullptr) region->asked->written += bytes;
     }
-    dram_.take(start, bytes);
+    dram_.take(start, dram_.amount(bytes));
     return served;
   }
-  double end = served + value(Key::l1_latency);
+  Time end = served + time(Key::l1_latency);
   const bool cached = a.is(machine::AccessKind::read) && i.cached;
   for (size_t k = 0; k < reached.count; ++k) {
     const auto [line, wanted] = reached.at(k);
@@ -207,48 +209,48 @@ template <class Reached>
       const auto first = static_cast<uint32_t>(std::countr_zero(missing));
       const auto run = static_cast<uint32_t>(std::countr_one(missing >> first));
       end = std::max(end, from_l2(reached.first_byte(line * kSectors + first), run * 32.0, sm, served,
-                                  value(Key::l2_latency), value(Key::dram_latency)));
+                                  time(Key::l2_latency), time(Key::dram_latency)));
       missing &= ~(((1u << run) - 1) << first);
     }
   }
   return end;
 }
 
-double Clock::scattered(const Access& a, Notes addresses, const Info& i, Multiprocessor& sm, double start) {
+Time Clock::scattered(const Access& a, Notes addresses, const Info& i, Multiprocessor& sm, Time start) {
   return global(a, Scattered(a, addresses), i, sm, start);
 }
 
-double Clock::global(const Access& a, Notes addresses, const Info& i, Multiprocessor& sm, double start) {
+Time Clock::global(const Access& a, Notes addresses, const Info& i, Multiprocessor& sm, Time start) {
   if (a.is(Access::How::each)) return scattered(a, addresses, i, sm, start);
   const uint64_t lanes = a.is(Access::How::row) ? machine::kLanes : 1;
   return global(a, InARow(a.first, lanes * a.bytes), i, sm, start);
 }
 
 // When what one access asks for is there; `slow`: whether that is worth a word.
-[[gnu::always_inline]] inline double Clock::reach(const Access& a, Notes addresses, const Info& i,
-                                                  WarpTime& w, double start, bool& slow) {
+[[gnu::always_inline]] inline Time Clock::reach(const Access& a, Notes addresses, const Info& i, WarpTime& w,
+                                                Time start, bool& slow) {
   Multiprocessor& sm = *sm_;
-  constexpr double kLocal = 4;  // wavefronts of a word of each lane's local memory
+  constexpr Time kLocal = 4 * kCycle;  // wavefronts of a word of each lane's local memory
   if (a.first >= machine::kSharedWindow && a.first < machine::kLocalWindow) {
     const uint64_t rank = (a.first - machine::kSharedWindow) >> machine::kRankShift;
-    const double front = shared(a, sm, start);
-    w.pending = std::max(w.pending, front - value(Key::queue));
+    const Time front = shared(a, sm, start);
+    w.pending = std::max(w.pending, front - time(Key::queue));
     slow = true;
-    return front + value(rank != w.rank                      ? Key::remote_latency
-                         : a.is(machine::AccessKind::update) ? Key::shared_atomic
-                                                             : Key::shared_latency);
+    return front + time(rank != w.rank                      ? Key::remote_latency
+                        : a.is(machine::AccessKind::update) ? Key::shared_atomic
+                                                            : Key::shared_latency);
   }
   if (machine::is_global(a.first)) {
-    const double fetched = global(a, addresses, i, sm, start);
+    const Time fetched = global(a, addresses, i, sm, start);
     slow = true;
-    return a.is(machine::AccessKind::update) ? fetched + value(Key::global_atomic) - value(Key::l2_latency)
+    return a.is(machine::AccessKind::update) ? fetched + time(Key::global_atomic) - time(Key::l2_latency)
                                              : fetched;
   }
-  if (a.first < machine::kConstWindow) return sm.memory.take(start, kLocal) + value(Key::l1_latency);
+  if (a.first < machine::kConstWindow) return sm.memory.take(start, kLocal) + time(Key::l1_latency);
   return start;
 }
 
-[[gnu::always_inline]] inline void Clock::has_reached(const Info& i, WarpTime& w, double start, double done,
+[[gnu::always_inline]] inline void Clock::has_reached(const Info& i, WarpTime& w, Time start, Time done,
                                                       bool slow) {
   if (i.results == 0)
     now_ = std::max(now_, start);
@@ -256,15 +258,15 @@ double Clock::global(const Access& a, Notes addresses, const Info& i, Multiproce
     give(i, w, done, slow ? i.line : 0);
 }
 
-void Clock::memory(const Info& i, WarpTime& w, double start, const Access& one) {
+void Clock::memory(const Info& i, WarpTime& w, Time start, const Access& one) {
   bool slow = false;
-  const double done = std::max(start, reach(one, {}, i, w, start, slow));
+  const Time done = std::max(start, reach(one, {}, i, w, start, slow));
   has_reached(i, w, start, done, slow);
 }
 
-void Clock::memory(const Info& i, WarpTime& w, double start, Notes reached) {
+void Clock::memory(const Info& i, WarpTime& w, Time start, Notes reached) {
   constexpr size_t kAccess = sizeof(Access) / sizeof(uint64_t);
-  double done = start;
+  Time done = start;
   bool slow = false;
   while (!reached.empty()) {
     Access a;

@@ -10,73 +10,77 @@ namespace bitwell::timing {
 using machine::Task;
 
 // To shared memory.
-double Clock::load(const Task& task, Multiprocessor& sm, double start, Cause& cause) {
+Time Clock::load(const Task& task, Multiprocessor& sm, Time start, Cause& cause) {
   cause = Cause::copy;
   const auto bytes = static_cast<double>(task.bytes);
   const double wait = value(Key::mbarrier_wait);
   if (task.global == 0) {  // from another CTA's, or all of it is filled
     const double way =
         task.tensor_map ? device_.copy_latency(0, false, true) - wait : value(Key::remote_latency);
-    return start + way + bytes / value(Key::remote_copy_rate);
+    return start + time_of(way + bytes / value(Key::remote_copy_rate));
   }
   const auto lines = static_cast<double>(task.lines);
-  if (const double line = value(Key::copy_line); line > 0) start = sm.copies.take(start, lines * line);
+  if (const double line = value(Key::copy_line); line > 0)
+    start = sm.copies.take(start, time_of(lines * line));
   // What several CTAs get is read once; each has a port of its own. That it is written hinders no product: a
   // B200's tensor core reads operands at its whole rate meanwhile (SemiAnalysis, tiles of 128x128x128 bytes).
   constexpr double kSector = 32;
   return from_l2(task.global, static_cast<double>(task.sectors) * kSector, sm, start,
-                 device_.copy_latency(task.bytes, false, task.tensor_map) - wait,
-                 device_.copy_latency(task.bytes, true, task.tensor_map) - wait, &cause);
+                 time_of(device_.copy_latency(task.bytes, false, task.tensor_map) - wait),
+                 time_of(device_.copy_latency(task.bytes, true, task.tensor_map) - wait), &cause);
 }
 
 // The tensor core reads so many wavefronts of operands from shared memory, evenly while it multiplies.
 // Returns how long that takes, with all others that reach it.
-double Clock::operands(Multiprocessor& sm, double begin, double interval, double fronts) {
-  constexpr double kPiece = 16;
-  const double pieces = std::ceil(interval / kPiece);
-  double end = begin + interval;
-  for (double k = 0; k < pieces; ++k) {
-    const double asked = begin + k * kPiece;
+Time Clock::operands(Multiprocessor& sm, Time begin, Time interval, double fronts) {
+  constexpr Time kPiece = 16 * kCycle;
+  const Time pieces = (interval + kPiece - 1) / kPiece;
+  const Time a_piece = time_of(fronts / static_cast<double>(pieces));
+  Time end = begin + interval;
+  for (Time k = 0; k < pieces; ++k) {
+    const Time asked = begin + k * kPiece;
     // A piece that comes late holds back what follows it.
-    end = std::max(end, sm.memory.take(asked, fronts / pieces) + interval - (k + 1) * kPiece);
+    end = std::max(end, sm.memory.take(asked, a_piece) + interval - (k + 1) * kPiece);
   }
   return end - begin;
 }
 
 // To global memory: until it has been read.
-double Clock::store(const Task& task, double start) {
+Time Clock::store(const Task& task, Time start) {
   const auto bytes = static_cast<double>(task.bytes);
   const double fixed = value(Key::store_read);
   constexpr double kProbed = 32768;
   const double rate = kProbed / (value(Key::store_rate) - fixed);
   if (Region* const region = region_of(task.global); region != nullptr) region->asked->written += bytes;
-  return std::max({start + fixed + bytes / rate, l2_.take(start, bytes) + fixed, dram_.take(start, bytes)});
+  return std::max({start + time_of(fixed + bytes / rate), l2_.take(start, l2_.amount(bytes)) + time_of(fixed),
+                   dram_.take(start, dram_.amount(bytes))});
 }
 
 // wgmma: when all four warps have issued it, and those before it are through.
-double Clock::multiply(const machine::Agent& agent, const Task& task, uint32_t rank, Operation& o) {
+Time Clock::multiply(const machine::Agent& agent, const Task& task, uint32_t rank, Operation& o) {
   Multiprocessor& sm = sm_of(*at_, rank);
   constexpr size_t kWarpgroup = 4;
   const auto first = static_cast<size_t>(agent.issuer) / kWarpgroup * kWarpgroup;
   const size_t warps = at_->cluster->ctas.front()->warps.size();
-  double issued = 0;
+  Time issued = 0;
   for (size_t i = 0; i < kWarpgroup; ++i) {
     WarpTime& w = at_->warps[rank * warps + first + i];
     if (!w.some_issued()) continue;
-    const double at = w.next_issue();
+    const Time at = w.next_issue();
     issued = std::max(issued, at);
     if (issued == at) o.issued_by = w.link;
   }
-  const double begin = std::max(issued, sm.tensor_free);
+  const Time begin = std::max(issued, sm.tensor_free);
   const double fronts = (task.a_elsewhere ? 0 : value(Key::wgmma_a)) + task.n / 4.0;
-  const double interval = operands(sm, begin, device_.wgmma_interval(task.n, task.a_elsewhere), fronts);
+  const Time interval =
+      operands(sm, begin, time_of(device_.wgmma_interval(task.n, task.a_elsewhere)), fronts);
   if (begin > issued) o.issued_by = Path::kNone;
   sm.tensor_free = begin + interval;
   sm.tensor_busy += interval;
   o.role = Role::multiplies;
   o.cause = Cause::tensor;
-  const double end = begin + device_.wgmma_latency(task.n, task.a_elsewhere);
-  constexpr double kWait = 20;  // what its wait adds
+  const Time end = begin + time_of(device_.wgmma_latency(task.n, task.a_elsewhere));
+  constexpr Time kWait = 20 * kCycle;  // what its wait adds
   for (size_t i = 0; i < kWarpgroup; ++i) {
     WarpTime& w = at_->warps[rank * warps + first + i];
     w.done[w.products++ % WarpTime::kMost] = end - kWait;
@@ -85,28 +89,28 @@ double Clock::multiply(const machine::Agent& agent, const Task& task, uint32_t r
 }
 
 // tcgen05.mma, cp and shift, which go through the tensor core in the order of their issue.
-double Clock::in_tensor_memory(const machine::Agent& agent, const Task& task, uint32_t rank, Operation& o) {
+Time Clock::in_tensor_memory(const machine::Agent& agent, const Task& task, uint32_t rank, Operation& o) {
   WarpTime& w =
       at_->warps[rank * at_->cluster->ctas.front()->warps.size() + static_cast<size_t>(agent.issuer)];
-  const double issued = w.some_issued() ? w.next_issue() : now_;
+  const Time issued = w.some_issued() ? w.next_issue() : now_;
   Multiprocessor* sms[] = {&sm_of(*at_, rank), task.ctas == 2 ? &sm_of(*at_, rank ^ 1) : nullptr};
-  double begin = issued;
+  Time begin = issued;
   // A copy goes on beside the products before it; a product waits for the copies before it.
   const bool multiplies = task.kind == Task::Kind::tensor_multiply;
   for (const Multiprocessor* sm : sms)
-    if (sm != nullptr) begin = std::max({begin, sm->copied, multiplies ? sm->tensor_free : 0});
-  double interval = 0, latency = 0;
+    if (sm != nullptr) begin = std::max({begin, sm->copied, multiplies ? sm->tensor_free : Time{0}});
+  Time interval = 0, latency = 0;
   if (multiplies) {
     const TensorMmaCost cost = device_.tensor_mma(task.ctas, task.m, task.n);
-    interval = task.a_elsewhere ? cost.elsewhere : cost.interval;
+    interval = time_of(task.a_elsewhere ? cost.elsewhere : cost.interval);
     const double fronts = ((task.a_elsewhere ? 0 : task.m) + task.n) / 4.0 / task.ctas;
-    const double alone = interval;
+    const Time alone = interval;
     for (Multiprocessor* sm : sms)
       if (sm != nullptr) interval = std::max(interval, operands(*sm, begin, alone, fronts));
-    latency = std::max(interval, cost.latency - value(Key::tensor_commit) + interval - alone);
+    latency = std::max(interval, time_of(cost.latency) - time(Key::tensor_commit) + interval - alone);
   } else {
-    interval = static_cast<double>(task.bytes) / task.ctas / value(Key::tensor_copy_rate);
-    latency = std::max(interval, value(Key::tensor_copy_first) - value(Key::tensor_commit));
+    interval = time_of(static_cast<double>(task.bytes) / task.ctas / value(Key::tensor_copy_rate));
+    latency = std::max(interval, time(Key::tensor_copy_first) - time(Key::tensor_commit));
   }
   if (begin == issued) o.issued_by = w.link;
   for (Multiprocessor* sm : sms) {
@@ -126,32 +130,33 @@ void Clock::schedule(const machine::Agent& agent, Operation& o) {
   while (rank + 1 < ctas.size() && ctas[rank]->index != agent.place.cta) ++rank;
   Multiprocessor& sm = sm_of(*at_, rank);
   o.line = agent.place.ptx_line;
-  const double start = o.steps == 0 ? o.issued : now_;
+  const Time start = o.steps == 0 ? o.issued : now_;
   switch (task.kind) {
     case Task::Kind::load: {
       o.at = load(task,
                   sm_of(*at_, task.ranks != 0 ? static_cast<uint32_t>(std::countr_zero(task.ranks)) : rank),
                   start, o.cause);
-      for (uint32_t others = task.ranks & (task.ranks - 1); others != 0; others &= others - 1)
-        sm_of(*at_, static_cast<uint32_t>(std::countr_zero(others)))
-            .l2.take(start, static_cast<double>(task.bytes));
+      for (uint32_t others = task.ranks & (task.ranks - 1); others != 0; others &= others - 1) {
+        Server<32>& port = sm_of(*at_, static_cast<uint32_t>(std::countr_zero(others))).l2;
+        port.take(start, port.amount(static_cast<double>(task.bytes)));
+      }
       break;
     }
     case Task::Kind::store:
       o.cause = Cause::store;
-      o.at = o.steps == 0 ? store(task, start) : start + value(Key::small_step);
+      o.at = o.steps == 0 ? store(task, start) : start + time(Key::small_step);
       break;
     case Task::Kind::lanes: {
-      const double beside = value(Key::cp_async_latency);
+      const Time beside = time(Key::cp_async_latency);
       if (task.global == 0)
-        o.at = start + value(Key::remote_latency);
+        o.at = start + time(Key::remote_latency);
       else
         o.at = from_l2(task.global, static_cast<double>(task.bytes), sm, start,
-                       value(Key::l2_latency) + beside, value(Key::dram_latency) + beside, &o.cause);
+                       time(Key::l2_latency) + beside, time(Key::dram_latency) + beside, &o.cause);
       break;
     }
     case Task::Kind::commit:
-      o.at = start + std::max(value(Key::tensor_commit), value(Key::small_step));
+      o.at = start + std::max(time(Key::tensor_commit), time(Key::small_step));
       o.role = Role::multiplies;
       o.cause = Cause::tensor;
       break;
@@ -169,7 +174,7 @@ void Clock::schedule(const machine::Agent& agent, Operation& o) {
       }
       [[fallthrough]];
     default:
-      o.at = start + value(Key::small_step);
+      o.at = start + time(Key::small_step);
       if (task.kind == Task::Kind::other && agent.ending == machine::Ending::none) break;
       ++without_row_[agent.describe().substr(0, agent.describe().find(" of "))];
   }

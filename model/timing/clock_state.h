@@ -27,16 +27,21 @@ struct Clock::Info {
   bool renames = false;  // costs nothing: a register gets another name
   bool ahead = false;    // may be executed before its time
   bool meets = false;    // a barrier of the CTA that may be, too
-  double latency = 0;    // until the next can use its result
-  double interval = 0;   // of a quarter, or of what it keeps busy
-  double seen = 0;       // of what orders: until others see it
-  uint32_t first = 0;    // of its operands: sources, then results
+  // In cycles, and as times.
+  struct Costs {
+    double latency = 0;   // until the next can use its result
+    double interval = 0;  // of a quarter, or of what it keeps busy
+    double seen = 0;      // of what orders: until others see it
+  } table;
+  Time latency = 0, interval = 0, seen = 0;
+  uint32_t first = 0;  // of its operands: sources, then results
   uint32_t sources = 0, results = 0;
   uint32_t first_late = 0, late = 0;  // those of its sources that may be, elsewhere among all operands
   int line = 0;                       // of the PTX
   int function = 0;                   // where it stands
   uint32_t pc = 0;
   uint32_t number = 0;  // among all
+  Quarter::Asks asks;   // of its quarter
 };
 
 // Operations from one on, up to `to`, that only compute, as one; but for a branch at their end.
@@ -46,15 +51,16 @@ struct Clock::Block {
   struct In {
     uint32_t row = 0;
     uint64_t bit = 0;
-    double use = 0, end = 0;
+    Time use = 0, end = 0;
     uint32_t issues = 0;
-    std::array<double, kPipes> work{};  // by pipe
-    Quarter::Asks asks, others;         // what comes of it, and the rest of the block
+    std::array<Time, kPipes> work{};  // by pipe
+    Quarter::Asks asks, others;       // what comes of it, and the rest of the block
   };
   // A row that is made: when it is there; behind which part of the block; the bits of what it comes of.
   struct Out {
     uint32_t row;
-    double at, part;
+    Time at;
+    uint32_t part;  // of 2^16
     uint64_t needs;
   };
   struct Name {
@@ -70,8 +76,8 @@ struct Clock::Block {
   uint8_t steps = 1;      // the branch is one more
   bool lacks_rows = false;
   int line = 0;
-  double length = 0;  // until the last has begun
-  double made = 0;    // until the last row is there, alone
+  Time length = 0;  // until the last has begun
+  Time made = 0;    // until the last row is there, alone
   Quarter::Asks asks;
   // The branch, where it goes with the others: none of the block, or one that waits for no row, for one that
   // the block makes, or for another.
@@ -247,15 +253,15 @@ class Clock::Ahead {
 struct alignas(64) Clock::WarpTime {
   // A register, or rather its row of 32.
   struct Row {
-    double at = 0;  // when it is there
-    int line = 0;   // of the load that it comes from, or 0
+    Time at = 0;   // when it is there
+    int line = 0;  // of the load that it comes from, or 0
   };
   // What each turn looks at stands together.
-  double clock = 0;    // when it can issue next
-  double pending = 0;  // when the last of what it has issued began
-  double ordered = 0;  // when the last of what goes in the order of the program has been issued
-  double given = 0;    // no register comes later than then
-  double stall = 0;    // the longest of this turn, and the load that it waited for
+  Time clock = 0;    // when it can issue next
+  Time pending = 0;  // when the last of what it has issued began
+  Time ordered = 0;  // when the last of what goes in the order of the program has been issued
+  Time given = 0;    // no register comes later than then
+  Time stall = 0;    // the longest of this turn, and the load that it waited for
   int stall_line = 0;
   int32_t link = Path::kNone;
   uint64_t seen_at = 0;  // the look at its cluster at which it could go on last, or none that comes
@@ -272,16 +278,16 @@ struct alignas(64) Clock::WarpTime {
   Ahead ahead;
   uint64_t soon = 0;  // what it reaches next in global memory, or 0
   // When it issued products and copies of tensor memory that have not begun, in order.
-  std::vector<double> issues;
+  std::vector<Time> issues;
   size_t begun = 0;  // of those
   // When the latest of its wgmmas are done: no more than so many are under way.
   static constexpr size_t kMost = 3;
-  std::array<double, kMost> done{};
+  std::array<Time, kMost> done{};
   size_t products = 0;
 
   bool some_issued() const { return begun < issues.size(); }
-  double next_issue() {
-    const double out = issues[begun++];
+  Time next_issue() {
+    const Time out = issues[begun++];
     if (begun == issues.size()) {
       issues.clear();
       begun = 0;
@@ -292,8 +298,8 @@ struct alignas(64) Clock::WarpTime {
 
 struct Clock::Operation {
   uint64_t id = 0;
-  double at = -1;  // when its next step is done; -1: not known
-  double issued = 0;
+  Time at = -1;  // when its next step is done; -1: not known
+  Time issued = 0;
   int32_t issued_by = Path::kNone;
   Cause cause = Cause::copy;
   int line = 0;
@@ -304,7 +310,7 @@ struct Clock::Operation {
 struct Clock::ClusterTime {
   const run::Cluster* cluster = nullptr;
   uint32_t group = 0;
-  double last = 0;
+  Time last = 0;
   int32_t last_link = Path::kNone;
   int32_t product_by = Path::kNone;  // without which its last product that did not queue could not be
   uint64_t looks = 0;
@@ -337,7 +343,7 @@ struct Clock::Watched {
     double port = 0, products = 0;
     // In the run.
     uint64_t times = 0, between = 0, warps = 0;
-    double cycles = 0;
+    Time cycles = 0;
   };
   std::vector<uint8_t> does;  // by PTX line
   std::vector<int> mark;      // by PTX line: of the loop whose round it ends, the number from 1 on; or 0

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "model/machine/failure.h"
+#include "model/timing/instant.h"
 
 namespace bitwell::timing {
 
@@ -15,10 +16,10 @@ inline constexpr uint64_t kLine = 128;
 class Lines {
  public:
   // The time; below 0 where it was not asked for yet.
-  double& operator[](uint64_t line) {
+  Time& operator[](uint64_t line) {
     Page& page = this->page(line / kPage);
     if (page.times == nullptr) {
-      page.times = std::make_unique<std::array<double, kPage>>();
+      page.times = std::make_unique<std::array<Time, kPage>>();
       page.times->fill(-1);
     }
     return (*page.times)[line % kPage];
@@ -33,7 +34,7 @@ class Lines {
   static constexpr uint64_t kPage = 512;
   struct Page {
     uint32_t number = 0;
-    std::unique_ptr<std::array<double, kPage>> times;
+    std::unique_ptr<std::array<Time, kPage>> times;
   };
   Page& page(uint64_t number) {
     Near& near = near_[number % near_.size()];

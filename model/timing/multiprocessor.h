@@ -94,68 +94,66 @@ inline constexpr size_t kQuarters = 4;
 
 // A quarter of it, which issues an instruction a cycle.
 class Quarter {
+  static constexpr size_t kIssue = kPipes - 1;  // in the place of the one that stands apart
+
  public:
-  Quarter(const double& now) : often_(16, 1, &now), sfu_(32, 1, &now) {}
-  // As a server of that pipe.
-  [[gnu::always_inline]] double take(Pipe pipe, double at, double amount) {
-    return pipe == Pipe::sfu ? sfu_.take(at, amount) : often_.take(static_cast<size_t>(pipe), at, amount);
-  }
-  // For a time of which more than one are asked: as a server of issue slots, or of that pipe but sfu.
-  using Then = Servers<kPipes>::Then;
-  Then then(double at) const { return often_.then(at); }
-  [[gnu::always_inline]] double issue(Then& then, double amount) { return often_.take(kIssue, then, amount); }
-  [[gnu::always_inline]] double take(Pipe pipe, Then& then, double amount) {
-    return often_.take(static_cast<size_t>(pipe), then, amount);
-  }
-  void fetch(double at) const { often_.fetch(at); }
-  // Of operations that are issued one behind the other: what they ask of a pipe, and what the last of them
-  // does.
-  struct Ask {
-    Pipe pipe;
-    double amount, last;
-  };
-  struct Asks {
-    double issues = 0;
-    uint32_t pipes = 0;
-    std::array<Ask, kPipes> of{};
-  };
-  // Some operations, 1 or more, for one time: when the last is issued, or begins in its pipe if that is
-  // later.
-  [[gnu::always_inline]] double run(double at, const Asks& asks) {
-    auto then = often_.then(at);
-    double out = often_.take(kIssue, then, asks.issues) - 1;
-    for (const Ask *ask = asks.of.data(), *const end = ask + asks.pipes; ask != end; ++ask) {
-      const double done = ask->pipe == Pipe::sfu
-                              ? sfu_.take(at, ask->amount)
-                              : often_.take(static_cast<size_t>(ask->pipe), then, ask->amount);
-      out = std::max(out, done - ask->last);
+  explicit Quarter(const Time* now) : often_(1, now), sfu_(1, now) {}
+  // Of operations that are issued one behind the other: how many, what they ask of each pipe, and what the
+  // last of them does.
+  class Asks {
+   public:
+    void add_issues(Time issues) { often_.add(kIssue, issues, kCycle); }
+    void add(Pipe pipe, Time amount, Time last) {
+      if (pipe != Pipe::sfu) return often_.add(static_cast<size_t>(pipe), amount, last);
+      sfu_ = amount;
+      last_ = last;
     }
-    return out;
+
+   private:
+    friend class Quarter;
+    Servers<16, kPipes>::Asks often_;
+    Time sfu_ = 0, last_ = 0;
+  };
+  // When the last of 1 or more is issued, or begins in its pipe if that is later.
+  [[gnu::always_inline]] Time run(Time at, const Asks& asks) {
+    const Time out = often_.run(at, asks.often_);
+    if (asks.sfu_ == 0) [[likely]]
+      return out;
+    return std::max(out, sfu_.take(at, asks.sfu_) - asks.last_);
   }
+  // The same of one operation, which goes into its pipe when it is issued.
+  [[gnu::always_inline]] Time run_one(Time at, const Asks& asks) {
+    const Time out = often_.run_one(at, asks.often_);
+    if (asks.sfu_ == 0) [[likely]]
+      return out;
+    return std::max(out, sfu_.take(out, asks.sfu_) - asks.last_);
+  }
+  // As run(), of what is issued and no more.
+  [[gnu::always_inline]] Time issue(Time at, const Asks& asks) { return often_.run_last(at, asks.often_); }
+  void fetch(Time at) const { often_.fetch(at); }
 
  private:
-  static constexpr size_t kIssue = kPipes - 1;  // in the place of the one that stands apart
-  Servers<kPipes> often_;
-  Server sfu_;
+  Servers<16, kPipes> often_;
+  Server<32> sfu_;
 };
 
 struct Multiprocessor {
-  Multiprocessor(double bytes_a_cycle, const double& now)
+  Multiprocessor(double bytes_a_cycle, const Time* now)
       : quarters{Quarter(now), Quarter(now), Quarter(now), Quarter(now)},
-        memory(16, 1, &now),
-        tensor_sync(32, 1, &now),
-        l2(32, bytes_a_cycle, &now),
-        copies(32, 1, &now),
-        tensor_memory(32, 1, &now) {}
+        memory(1, now),
+        tensor_sync(1, now),
+        l2(bytes_a_cycle, now),
+        copies(1, now),
+        tensor_memory(1, now) {}
   std::array<Quarter, kQuarters> quarters;
-  Server memory;  // wavefronts of shared memory and of L1
-  Server tensor_sync;
-  Server l2;
-  Server copies;         // lines that the copy engine asks for
-  Server tensor_memory;  // loads and stores of it
-  double tensor_free = 0;
-  double copied = 0;  // to tensor memory, beside products
-  double tensor_busy = 0;
+  Server<16> memory;  // wavefronts of shared memory and of L1
+  Server<32> tensor_sync;
+  Server<32> l2;
+  Server<32> copies;         // lines that the copy engine asks for
+  Server<32> tensor_memory;  // loads and stores of it
+  Time tensor_free = 0;
+  Time copied = 0;  // to tensor memory, beside products
+  Time tensor_busy = 0;
   L1 l1;
 };
 

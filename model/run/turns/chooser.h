@@ -12,6 +12,9 @@
 
 namespace bitwell::run {
 
+// A time, in parts of a cycle as small as who keeps it likes.
+using Instant = int64_t;
+
 class ByTime;
 class Cluster;
 class Timekeeper;
@@ -31,7 +34,7 @@ struct Taker {
 struct alignas(64) Earliest {
   Cluster* cluster = nullptr;
   // Side by side, in the order in which they are asked.
-  std::vector<double> at;
+  std::vector<Instant> at;
   std::vector<Taker> all;
   uint32_t first = 0;
   uint32_t operations : 31 = 0;  // of them
@@ -111,13 +114,13 @@ class Timekeeper {
   // What follows are all who can go on there.
   virtual void looks_at(const Cluster& cluster) = 0;
   // `operation`: the one that it is, or nullptr.
-  virtual double ready(const Taker& taker, const machine::Agent* operation) = 0;
+  virtual Instant ready(const Taker& taker, const machine::Agent* operation) = 0;
   // Its turn may come soon; `next`: most likely it is the next one. To be called before that other's turn, so
   // that the host fetches meanwhile what is known of it.
   virtual void expects(const Taker& /*taker*/, bool /*next*/) const {}
   // The turn begins. Returns what of it a warp has executed before: where that is not just a part, the turn
   // is over, as if took() had been called, and `again` is when the warp can go on, if it can.
-  virtual Past has_turn(const Taker& taker, double& again) = 0;
+  virtual Past has_turn(const Taker& taker, Instant& again) = 0;
   // Where what the lanes of that turn reach is to be noted.
   virtual Reaches* reaches() = 0;
   // A warp has executed an operation of a function, by so many lanes; by none where its guard held for none.
@@ -152,7 +155,7 @@ class Timekeeper {
   // A warp that has just had its turn cannot go on: the next time that it is asked something has let it.
   virtual void waits(const Taker& /*taker*/) {}
   // Of who has just had its turn, where nobody else is another than before: when it can go on.
-  virtual double again(const Taker& taker, const machine::Agent* operation) = 0;
+  virtual Instant again(const Taker& taker, const machine::Agent* operation) = 0;
   // Whether another cluster may begin; where not, those that are there go on to their end.
   virtual bool more() const { return true; }
   // Whether it has seen what it wants: the launch then ends as it is.

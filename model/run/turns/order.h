@@ -1,9 +1,10 @@
 // Clusters in the order in which one of each can go on.
 #pragma once
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
+
+#include "model/run/turns/chooser.h"
 
 namespace bitwell::run {
 
@@ -14,14 +15,13 @@ class Order {
   class Next {
    public:
     // `warp`: who it is there; kNoWarp: an operation. No time is below 0.
-    Next(double at, uint32_t cluster, uint32_t warp)
-        : key_(Key{std::bit_cast<uint64_t>(at + 0.0)} << 64 | uint64_t{cluster} << 32 | warp) {}
+    Next(Instant at, uint32_t cluster, uint32_t warp)
+        : key_(Key{static_cast<uint64_t>(at)} << 64 | uint64_t{cluster} << 32 | warp) {}
     uint32_t cluster() const { return static_cast<uint32_t>(key_ >> 32); }
     uint32_t warp() const { return static_cast<uint32_t>(key_); }
     bool operator<(const Next& o) const { return key_ < o.key_; }
 
    private:
-    // Times that are not below 0 are ordered as their bits.
     __extension__ using Key = unsigned __int128;
     Key key_;
   };

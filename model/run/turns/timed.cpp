@@ -23,7 +23,7 @@ namespace {
 
 // The first of those whose time is the least.
 void find_first(Earliest& of) {
-  const double* const at = of.at.data();
+  const Instant* const at = of.at.data();
   const auto many = static_cast<uint32_t>(of.at.size());
   uint32_t first = 0;
   for (uint32_t i = 1; i < many; ++i)
@@ -243,7 +243,7 @@ void Residents::run_timed(ByTime& times) {
     bool ended = false, again = false;
     do {
       const Taker taker = earliest.taker();
-      double at = 0;
+      Instant at = 0;
       const Past past = keeper.has_turn(taker, at);
       if (past == Past::part) {
         Took took;

@@ -147,36 +147,60 @@ TEST(Timed, ARunOfLanesCostsWhatItsLanesDo) {
 
 // A server that has room for what lies ahead serves as one that has much more, which grows where it must.
 TEST(Timed, AServerWithLittleRoomServesAsOneWithMuch) {
-  double now = 0;
-  Server much(16, 1), little(16, 1, &now);
+  Time now = 0;
+  Server<16> much, little(1, &now);
   uint64_t drawn = 1;
   for (int i = 0; i < 200000; ++i) {
     drawn = drawn * 6364136223846793005 + 1442695040888963407;
-    const double ahead = static_cast<double>(drawn >> 33 & (i % 1000 == 0 ? 0x3fff : 0x3ff));
-    const double amount = static_cast<double>(drawn >> 50 & 31) / 4;
+    const Time ahead = static_cast<Time>(drawn >> 33 & (i % 1000 == 0 ? 0x3fff : 0x3ff)) * kCycle;
+    const Time amount = static_cast<Time>(drawn >> 50 & 31) * kCycle / 4;
     ASSERT_EQ(much.take(now + ahead, amount), little.take(now + ahead, amount)) << i;
-    now += static_cast<double>(drawn >> 60);
+    now += static_cast<Time>(drawn >> 60) * kCycle;
   }
 }
 
 TEST(Timed, ServersThatStandTogetherServeAsEachAlone) {
   uint64_t drawn = 1;
   for (int run = 0; run < 200; ++run) {
-    double now = 0;
-    Servers<3> together(16, 1, &now);
-    std::array<Server, 3> alone{Server(16, 1, &now), Server(16, 1, &now), Server(16, 1, &now)};
+    Time now = 0;
+    using Together = Servers<16, 3>;
+    Together together(1, &now);
+    std::array<Server<16>, 3> alone{Server<16>(1, &now), Server<16>(1, &now), Server<16>(1, &now)};
     for (int i = 0; i < 1000; ++i) {
       drawn = drawn * 6364136223846793005 + 1442695040888963407;
       const size_t which = (drawn >> 60) % 3, other = (which + 1) % 3;  // the first has the most to do
-      const double at = now + static_cast<double>(drawn >> 33 & (i % 100 == 0 ? 0x3fff : 0x3ff));
-      const double amount = static_cast<double>(drawn >> 50 & 31) / 4;
-      auto then = together.then(at);  // for both, though the first may need more room
-      for (const size_t one : {which, other})
-        ASSERT_EQ(together.take(one, then, amount), alone[one].take(at, amount)) << run << ' ' << i;
-      ASSERT_EQ(together.take(other, at, 1), alone[other].take(at, 1)) << run << ' ' << i;
-      now += static_cast<double>(drawn >> 62);
+      const Time at = now + static_cast<Time>(drawn >> 33 & (i % 100 == 0 ? 0x3fff : 0x3ff)) * kCycle;
+      const Time much = static_cast<Time>(drawn >> 50 & (i % 50 == 0 ? 255 : 31)) * kCycle / 4 + kCycle;
+      const Time few = static_cast<Time>(drawn >> 40 & 7) * kCycle / 4 + kCycle;
+      Together::Asks both, last;
+      both.add(which, much, kCycle);
+      both.add(other, few, few);
+      ASSERT_EQ(together.run(at, both),
+                std::max(alone[which].take(at, much) - kCycle, alone[other].take(at, few) - few))
+          << run << ' ' << i;
+      last.add(2, few, kCycle);
+      ASSERT_EQ(together.run_last(at, last), alone[2].take(at, few) - kCycle) << run << ' ' << i;
+      Together::Asks one;
+      one.add(2, kCycle, kCycle);
+      one.add(0, few, few);
+      const Time begin = alone[2].take(at, kCycle) - kCycle;
+      ASSERT_EQ(together.run_one(at, one), alone[0].take(begin, few) - few) << run << ' ' << i;
+      now += static_cast<Time>(drawn >> 62) * kCycle;
     }
   }
+}
+
+// What is asked at one go may take longer than is remembered of each interval.
+TEST(Timed, AServerRemembersThatItIsBusyForLong) {
+  const Time now = 0;
+  constexpr Time kLong = 100000;
+  using Together = Servers<16, 3>;
+  Together together(1, &now);
+  Together::Asks much, one;
+  much.add(0, kLong * kCycle, kCycle);
+  for (const size_t which : {0, 1}) one.add(which, kCycle, kCycle);
+  EXPECT_EQ(together.run(0, much), (kLong - 1) * kCycle);
+  for (Time i = 0; i < 5000; ++i) ASSERT_GE(together.run(16 * i * kCycle, one), kLong * kCycle) << i;
 }
 
 // Each set of the first cache is a list of 16 lines, the most recent first, with the sectors that it has of
@@ -206,7 +230,7 @@ TEST(Timed, TheFirstCacheHoldsTheMostRecentLines) {
 
 // It is a queue by time, and then by number, of which the first is put back.
 TEST(Timed, TheOrderIsThatOfAQueue) {
-  using Who = std::pair<double, uint32_t>;
+  using Who = std::pair<run::Instant, uint32_t>;
   uint64_t drawn = 1;
   for (int run = 0; run < 100; ++run) {
     run::Order order;
@@ -214,7 +238,7 @@ TEST(Timed, TheOrderIsThatOfAQueue) {
     uint32_t clusters = 0;
     for (int i = 0; i < 2000; ++i) {
       drawn = drawn * 6364136223846793005 + 1442695040888963407;
-      const double later = static_cast<double>(drawn >> 60) / 3;  // often the same time
+      const auto later = static_cast<run::Instant>(drawn >> 60) / 3;  // often the same time
       const uint32_t warp = drawn >> 50 & 3;
       const uint64_t what = (drawn >> 40) % 16;
       if (queue.empty() || what == 0) {
