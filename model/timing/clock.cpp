@@ -59,6 +59,7 @@ void Clock::begin_launch(const run::Cluster& first) {
   l2_ = Server<64>(share(device_, Key::l2_bandwidth, extent_, looked_at));
   l2_loads_ = Server<64>(l2_.rate());
   dram_ = Server<64>(share(device_, Key::memory_clock_free_bandwidth, extent_, looked_at));
+  for (size_t k = 0; k < of_sectors_.size(); ++k) of_sectors_[k] = amounts(32.0 * static_cast<double>(k));
   group_clusters_.resize(extent_.groups);
   group_free_.resize(extent_.groups);
   group_link_.resize(extent_.groups, Path::kNone);
@@ -168,7 +169,12 @@ void Clock::expects(const run::Taker& taker, bool next) const {
   };
   const Resident& resident = residents_[taker.cluster];
   const WarpTime& w = resident.warps[taker.warp];
-  if (!next) return fetch(&w, 2 * kHostLine);
+  if (!next) {
+    fetch(&w, 2 * kHostLine);
+    const Multiprocessor& its = *sms_[resident.first_sm];
+    fetch(&its.memory, sizeof its.memory + sizeof its.tensor_sync + sizeof its.l2);
+    return fetch(&its.l1, sizeof its.l1);
+  }
   constexpr size_t kNotes = 256, kRows = 512;
   if (!w.ahead.empty()) fetch(w.ahead.next(), kNotes);
   fetch(w.rows.data(), std::min(kRows, w.rows.size() * sizeof(WarpTime::Row)));
@@ -182,9 +188,10 @@ void Clock::expects(const run::Taker& taker, bool next) const {
   const Time given = std::max(w.given, w.clock);
   quarter.fetch(given);
   sm.memory.fetch(given);
-  if (w.soon == 0) return;
+  if (w.soon[0] == 0) return;
   sm.l2.fetch(given);
-  sm.l1.fetch(w.soon / kLine);
+  for (const uint64_t address : w.soon)
+    if (address != 0) sm.l1.fetch(address / kLine);
 }
 
 run::Past Clock::has_turn(const run::Taker& taker, run::Instant& again) {

@@ -109,6 +109,7 @@ class Clock final : public run::Timekeeper {
   struct Access;
   struct Scattered;
   struct InARow;
+  struct InALine;
   struct Region;
   class Notes;
   Info classify(const isa::Op& op, const isa::Line& line, double warps);
@@ -155,8 +156,18 @@ class Clock final : public run::Timekeeper {
                                    Time start);
   template <class Reached>
   Time global(const Access& a, const Reached& reached, const Info& info, Multiprocessor& sm, Time start);
-  Time from_l2(uint64_t address, double bytes, Multiprocessor& sm, Time start, Time l2_latency,
-               Time dram_latency, Cause* why = nullptr);
+  [[gnu::noinline]] Time in_a_row(const Access& a, const InARow& row, const Info& info, Multiprocessor& sm,
+                                  Time start);
+  // That many bytes, and how long they keep what they come through busy.
+  struct Amounts {
+    double bytes = 0;
+    Time port = 0, l2 = 0, dram = 0;
+  };
+  Amounts amounts(double bytes) const;
+  Time from_l2(uint64_t address, const Amounts& of, Multiprocessor& sm, Time start, Time l2_latency,
+               Time dram_latency, Cause* why);
+  Time copied(uint64_t address, double bytes, Multiprocessor& sm, Time start, Time l2_latency,
+              Time dram_latency, Cause& why);
   double beside() const;
   void schedule(const machine::Agent& agent, Operation& operation);
   Time load(const machine::Task& task, Multiprocessor& sm, Time start, Cause& cause);
@@ -188,7 +199,8 @@ class Clock final : public run::Timekeeper {
   std::vector<Time> group_free_;                       // when the last of it ended
   std::vector<int32_t> group_link_;
   Server<64> l2_, dram_;
-  Server<64> l2_loads_;   // the same, as if loads alone asked
+  Server<64> l2_loads_;                 // the same, as if loads alone asked
+  std::array<Amounts, 33> of_sectors_;  // of so many sectors
   double l2_beside_ = 1;  // so much of the time that copies stand in its queue, a load stands there too
   Lines touched_;         // where every cluster is looked at: when whoever asked for it first had it
   std::vector<std::unique_ptr<ClusterTime>> clusters_;  // by number; those that have ended are none

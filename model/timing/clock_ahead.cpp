@@ -145,8 +145,7 @@ run::Past Clock::has_gone_ahead(WarpTime& w) {
       bool goes_on = false;
       if (Ahead::is_short(s)) {
         const Access one = ahead.take_short();
-        w.soon = ahead.soon();
-        if (w.soon != 0) sm_->l1.fetch(w.soon / kLine);
+        if (const uint64_t next = ahead.soon(); next != 0) sm_->l1.fetch(next / kLine);
         goes_on = costs_time(i, one);
       } else {
         goes_on = costs_time(i, s.did != 0 ? machine::kLanes : 0, ahead.take_reached(s));
@@ -157,6 +156,7 @@ run::Past Clock::has_gone_ahead(WarpTime& w) {
       if (!ahead.empty() && ahead.first().ends_turn != 0 && ahead.first().did == 0) ahead.take();
     }
   }
+  ahead.find_soon(w.soon);
   if (ahead.empty()) ahead.start_again();
   return out;
 }

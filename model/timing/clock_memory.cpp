@@ -39,13 +39,18 @@ Clock::Region* Clock::find_region(uint64_t address) {
   return &regions_.front();
 }
 
+Clock::Amounts Clock::amounts(double bytes) const {
+  return {bytes, sms_.front()->l2.amount(bytes), l2_.amount(bytes), dram_.amount(bytes)};
+}
+
 // When so many bytes have come from L2 or DRAM. `why`: of a copy.
-Time Clock::from_l2(uint64_t address, double bytes, Multiprocessor& sm, Time start, Time l2_latency,
-                    Time dram_latency, Cause* why) {
+[[gnu::always_inline]] inline Time Clock::from_l2(uint64_t address, const Amounts& of, Multiprocessor& sm,
+                                                  Time start, Time l2_latency, Time dram_latency,
+                                                  Cause* why) {
   double part = 1;
   if (Region* const region = region_of(address); region != nullptr) {
     part = region->from_dram;
-    region->asked->read += bytes;
+    region->asked->read += of.bytes;
   }
   // Where every cluster is looked at, it is known who was first; in a sample, how many are. Whoever asks for
   // what is on its way has it when the first one has.
@@ -64,10 +69,9 @@ Time Clock::from_l2(uint64_t address, double bytes, Multiprocessor& sm, Time sta
   Time end = std::max(start + latency, on_its_way);
   if (why != nullptr) *why = Cause::copy;
   // What stands in a queue stands before the latency, which ends when the last byte is there.
-  const Time all = l2_.amount(bytes);
-  Time served = std::max(sm.l2.take(start, sm.l2.amount(bytes)), l2_.take(start, all));
+  Time served = std::max(sm.l2.take(start, of.port), l2_.take(start, of.l2));
   if (why == nullptr) {
-    const Time alone = l2_loads_.take(start, all);
+    const Time alone = l2_loads_.take(start, of.l2);
     if (served > alone) served = alone + static_cast<Time>(l2_beside_ * static_cast<double>(served - alone));
   }
   const Time over_l2 = served + l2_latency / 2;
@@ -76,7 +80,8 @@ Time Clock::from_l2(uint64_t address, double bytes, Multiprocessor& sm, Time sta
     if (why != nullptr) *why = Cause::l2;
   }
   if (part > 0) {
-    const Time over_dram = dram_.take(start, dram_.amount(bytes * part)) + (far ? dram_latency / 2 : 0);
+    const Time amount = part == 1 ? of.dram : dram_.amount(of.bytes * part);
+    const Time over_dram = dram_.take(start, amount) + (far ? dram_latency / 2 : 0);
     if (over_dram > end && far) {
       end = over_dram;
       if (why != nullptr) *why = Cause::dram;
@@ -84,6 +89,11 @@ Time Clock::from_l2(uint64_t address, double bytes, Multiprocessor& sm, Time sta
   }
   if (far && arrival != nullptr) *arrival = end;
   return end;
+}
+
+Time Clock::copied(uint64_t address, double bytes, Multiprocessor& sm, Time start, Time l2_latency,
+                   Time dram_latency, Cause& why) {
+  return from_l2(address, amounts(bytes), sm, start, l2_latency, dram_latency, &why);
 }
 
 // Words that follow each other, or are one, meet nowhere in shared memory.
@@ -179,25 +189,39 @@ struct Clock::InARow {
   uint64_t first_byte(uint64_t sector) const { return std::max(from, sector * kSector); }
 };
 
+// The same, where that is one line.
+struct Clock::InALine {
+  static constexpr size_t count = 1;
+  uint64_t from, last;  // byte
+
+  explicit InALine(const InARow& row) : from(row.from), last(row.to - 1) {}
+  size_t sectors() const { return last / kSector - from / kSector + 1; }
+  LineSectors at(size_t) const {
+    return {from / kLine, (2u << last / kSector % kSectors) - (1u << from / kSector % kSectors)};
+  }
+  uint64_t first_byte(uint64_t sector) const { return std::max(from, sector * kSector); }
+};
+
 template <class Reached>
 [[gnu::always_inline]] inline Time Clock::global(const Access& a, const Reached& reached, const Info& i,
                                                  Multiprocessor& sm, Time start) {
   constexpr Time kProbed = 512;
-  const double bytes = static_cast<double>(reached.sectors()) * 32;
+  const size_t all = reached.sectors();
   const Time lines = static_cast<Time>(reached.count) * kCycle;
-  const Time data = static_cast<Time>(reached.sectors()) * time(Key::l1_interval) / (kProbed / 32);
+  const Time data = static_cast<Time>(all) * time(Key::l1_interval) / (kProbed / 32);
   const Time served = sm.memory.take(start, std::max(lines, data));
   warp_->pending = std::max(warp_->pending, served - time(Key::queue));
   if (a.is(machine::AccessKind::write)) {
-    sm.l2.take(start, sm.l2.amount(bytes));
-    l2_.take(start, l2_.amount(bytes));
+    const Amounts of = all < of_sectors_.size() ? of_sectors_[all] : amounts(32.0 * static_cast<double>(all));
+    sm.l2.take(start, of.port);
+    l2_.take(start, of.l2);
     if (reached.count != 0) {
       const auto [line, sectors] = reached.at(0);
       const uint64_t lowest =
           reached.first_byte(line * kSectors + static_cast<uint64_t>(std::countr_zero(sectors)));
-      if (Region* const region = region_of(lowest); region != nullptr) region->asked->written += bytes;
+      if (Region* const region = region_of(lowest); region != nullptr) region->asked->written += of.bytes;
     }
-    dram_.take(start, dram_.amount(bytes));
+    dram_.take(start, of.dram);
     return served;
   }
   Time end = served + time(Key::l1_latency);
@@ -208,8 +232,8 @@ template <class Reached>
          missing != 0;) {
       const auto first = static_cast<uint32_t>(std::countr_zero(missing));
       const auto run = static_cast<uint32_t>(std::countr_one(missing >> first));
-      end = std::max(end, from_l2(reached.first_byte(line * kSectors + first), run * 32.0, sm, served,
-                                  time(Key::l2_latency), time(Key::dram_latency)));
+      end = std::max(end, from_l2(reached.first_byte(line * kSectors + first), of_sectors_[run], sm, served,
+                                  time(Key::l2_latency), time(Key::dram_latency), nullptr));
       missing &= ~(((1u << run) - 1) << first);
     }
   }
@@ -220,10 +244,15 @@ Time Clock::scattered(const Access& a, Notes addresses, const Info& i, Multiproc
   return global(a, Scattered(a, addresses), i, sm, start);
 }
 
+Time Clock::in_a_row(const Access& a, const InARow& row, const Info& i, Multiprocessor& sm, Time start) {
+  return global(a, row, i, sm, start);
+}
+
 Time Clock::global(const Access& a, Notes addresses, const Info& i, Multiprocessor& sm, Time start) {
   if (a.is(Access::How::each)) return scattered(a, addresses, i, sm, start);
   const uint64_t lanes = a.is(Access::How::row) ? machine::kLanes : 1;
-  return global(a, InARow(a.first, lanes * a.bytes), i, sm, start);
+  const InARow row(a.first, lanes * a.bytes);
+  return row.count == 1 ? global(a, InALine(row), i, sm, start) : in_a_row(a, row, i, sm, start);
 }
 
 // When what one access asks for is there; `slow`: whether that is worth a word.

@@ -25,9 +25,9 @@ Time Clock::load(const Task& task, Multiprocessor& sm, Time start, Cause& cause)
   // What several CTAs get is read once; each has a port of its own. That it is written hinders no product: a
   // B200's tensor core reads operands at its whole rate meanwhile (SemiAnalysis, tiles of 128x128x128 bytes).
   constexpr double kSector = 32;
-  return from_l2(task.global, static_cast<double>(task.sectors) * kSector, sm, start,
-                 time_of(device_.copy_latency(task.bytes, false, task.tensor_map) - wait),
-                 time_of(device_.copy_latency(task.bytes, true, task.tensor_map) - wait), &cause);
+  return copied(task.global, static_cast<double>(task.sectors) * kSector, sm, start,
+                time_of(device_.copy_latency(task.bytes, false, task.tensor_map) - wait),
+                time_of(device_.copy_latency(task.bytes, true, task.tensor_map) - wait), cause);
 }
 
 // The tensor core reads so many wavefronts of operands from shared memory, evenly while it multiplies.
@@ -151,8 +151,8 @@ void Clock::schedule(const machine::Agent& agent, Operation& o) {
       if (task.global == 0)
         o.at = start + time(Key::remote_latency);
       else
-        o.at = from_l2(task.global, static_cast<double>(task.bytes), sm, start,
-                       time(Key::l2_latency) + beside, time(Key::dram_latency) + beside, &o.cause);
+        o.at = copied(task.global, static_cast<double>(task.bytes), sm, start, time(Key::l2_latency) + beside,
+                      time(Key::dram_latency) + beside, o.cause);
       break;
     }
     case Task::Kind::commit:

@@ -227,8 +227,27 @@ class Clock::Ahead {
     uint32_t at = at_;
     if (at < size_ && get<Step>(at).computes != 0) ++at;
     if (at >= size_ || get<Step>(at).computes != 0 || !is_short(get<Step>(at))) return 0;
-    const uint64_t first = get<uint64_t>(at + 1) & ((uint64_t{1} << kAddressBits) - 1);
+    const uint64_t first = short_at(at);
     return machine::is_global(first) ? first : 0;
+  }
+  // Those that are reached in the next steps, as far as they are noted in short; behind them 0.
+  using Soon = std::array<uint64_t, 3>;
+  void find_soon(Soon& out) const {
+    constexpr int kSteps = 8;
+    size_t found = 0;
+    uint32_t at = at_;
+    for (int k = 0; k < kSteps && at < size_ && found < out.size(); ++k) {
+      const auto step = get<Step>(at);
+      if (is_short(step)) {
+        if (const uint64_t first = short_at(at); machine::is_global(first)) out[found++] = first;
+        at += 3;
+      } else if (step.reached == 0) {
+        ++at;
+      } else {
+        break;
+      }
+    }
+    while (found < out.size()) out[found++] = 0;
   }
 
  private:
@@ -245,6 +264,8 @@ class Clock::Ahead {
     std::memcpy(static_cast<void*>(&out), &notes_[from], sizeof out);
     return out;
   }
+  // Where a step with an access in short stands: its first byte.
+  uint64_t short_at(uint32_t at) const { return get<uint64_t>(at + 1) & ((uint64_t{1} << kAddressBits) - 1); }
   void make_room(uint32_t units);
   std::unique_ptr<uint32_t[]> notes_;
   uint32_t room_ = 0, size_ = 0, at_ = 0, noted_ = 0;
@@ -276,7 +297,7 @@ struct alignas(64) Clock::WarpTime {
   // -1: none has.
   std::vector<Row> rows;
   Ahead ahead;
-  uint64_t soon = 0;  // what it reaches next in global memory, or 0
+  Ahead::Soon soon{};  // what it reaches next in global memory
   // When it issued products and copies of tensor memory that have not begun, in order.
   std::vector<Time> issues;
   size_t begun = 0;  // of those
