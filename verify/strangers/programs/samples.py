@@ -74,8 +74,8 @@ def run(asked):
     samples = sorted(p for p in (asked.work / "Samples").glob("*/*") if (p / p.name).is_file())
     words = lambda s: [f"./{s.name}", *ARGUMENTS.get(s.name, "").split()]
     gpu = pathlib.Path("/dev/nvidiactl").exists()
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        there = list(pool.map(lambda s: started(words(s), s, 60)[0] if gpu else "", samples))
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        there = list(pool.map(lambda s: started(words(s), s, 40)[0] if gpu else "", samples))
     with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
         here = list(pool.map(lambda s: started([asked.bitwell, "exec", "--threads", "1", "--", *words(s)], s, asked.limit), samples))
     rows = []
