@@ -29,7 +29,7 @@ class Tasks final : public run::ByTime, public run::Timekeeper {
   void starts(const run::Cluster&) override {}
   void ends(const run::Cluster&) override {}
   void looks_at(const run::Cluster&) override {}
-  double ready(const run::Taker& taker, const machine::Agent* operation) override {
+  run::Instant ready(const run::Taker& taker, const machine::Agent* operation) override {
     if (operation == nullptr) return 2;
     if (!turns_.contains(taker.operation)) {
       turns_[taker.operation] = 0;
@@ -39,14 +39,14 @@ class Tasks final : public run::ByTime, public run::Timekeeper {
     }
     return late_ ? 3 : 1;
   }
-  run::Past has_turn(const run::Taker& taker, double&) override {
+  run::Past has_turn(const run::Taker& taker, run::Instant&) override {
     if (taker.operation != 0) ++turns_[taker.operation];
     return run::Past::part;
   }
   void took(const run::Took& took) override { moved += took.work.bytes; }
   run::Reaches* reaches() override { return nullptr; }
   void computed(int, uint32_t, uint32_t) override {}
-  double again(const run::Taker&, const machine::Agent*) override { return 2; }
+  run::Instant again(const run::Taker&, const machine::Agent*) override { return 2; }
   bool enough() const override { return false; }
 
  private:
