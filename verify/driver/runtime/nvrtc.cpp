@@ -1,5 +1,5 @@
-// NVRTC's compiler in a host program, which is NVIDIA's: asked for machine code it is asked for lines too, with which
-// machine code keeps its PTX.
+// NVRTC's compiler in a host program, which is NVIDIA's: asked for machine code it is asked for lines too,
+// with which machine code keeps its PTX.
 #include <dlfcn.h>
 
 #include <algorithm>
