@@ -91,6 +91,13 @@ bool FunctionBuilder::is_predicate(const std::string& name) {
 }
 
 Value FunctionBuilder::predicate(const ptx::Operand& o, bool is_destination, bool& negated) {
+  const bool logic = written_ == "and.pred" || written_ == "or.pred" || written_ == "xor.pred";
+  if (logic && o.kind == OperandKind::integer && !is_destination && !o.negated) {
+    // True where it is not 0, as ptxas 13.0 takes it: nvcc writes xor.pred %p1, %p2, -1.
+    negated = false;
+    out_.uses.add_constant(Use::Take::data, o.integer);
+    return {constant_row(32, o.integer != 0 ? ~uint32_t{0} : 0), find_type(".pred")};
+  }
   if (o.kind != OperandKind::name || !o.suffix.empty() || o.integer != 0)
     throw Invalid("a predicate is needed");
   negated = o.negated;

@@ -339,6 +339,28 @@ TEST(SeldomValues, NearestApproximationsFlushWhereTheySaySo) {
   }
 }
 
+// As ptxas 13.0's machine code for sm_90a has them: 0 is false, all else is true. nvcc writes xor.pred with
+// -1.
+TEST(SeldomValues, ConstantsStandForPredicates) {
+  struct Case {
+    const char* instruction;
+    uint32_t even, odd;  // what lanes get of which %p1 is false, and true
+  };
+  for (const Case& c : {Case{"xor.pred %p2, %p1, -1;", 1, 0}, Case{"xor.pred %p2, %p1, 1;", 1, 0},
+                        Case{"xor.pred %p2, 2, %p1;", 1, 0}, Case{"xor.pred %p2, %p1, 0;", 0, 1},
+                        Case{"and.pred %p2, %p1, 4;", 0, 1}, Case{"and.pred %p2, %p1, 0;", 0, 0},
+                        Case{"or.pred %p2, %p1, -1;", 1, 1}, Case{"mov.pred %p2, 2;", 1, 1}}) {
+    const test::Left left =
+        valued("and.b32 %r3, %r0, 1; setp.eq.u32 %p1, %r3, 1;\n" + std::string(c.instruction) +
+               "selp.u32 %r4, 1, 0, %p2; mul.wide.u32 %d2, %r0, 4; add.u64 %d1, %d1, %d2; st.global.u32 "
+               "[%d1], %r4;")
+            .run();
+    ASSERT_EQ(left.end(), "held") << c.instruction;
+    for (uint32_t i = 0; i < 32; ++i)
+      ASSERT_EQ(left.all<uint32_t>(1)[i], i % 2 == 1 ? c.odd : c.even) << c.instruction << " lane " << i;
+  }
+}
+
 // Addresses beside a function's are no function's, or an entry's, which is not called.
 TEST(SeldomValues, OnlyFunctionsAreCalled) {
   const std::string function = ".func f(.param .b64 a, .param .b64 b) { ret; }\n";
