@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -34,7 +35,7 @@ struct Part {
 };
 
 struct Unit {
-  std::string_view version, target;
+  std::string_view version, target, address_size;
   std::vector<Part> parts{};
   std::map<std::string_view, std::string_view>
       files{};  // by number, as it is written: the name, with its quotes
@@ -50,25 +51,26 @@ using Tokens = std::vector<Token>;
 
 // Reads the module's own directives from `at` on; where what follows them begins.
 size_t directives(Unit& m, const Tokens& tokens, size_t at) {
-  for (;; ++at) {
-    const std::string_view text = tokens[at].text;
-    if (tokens[at].kind == TokenKind::end) return at;
-    if (text == ".version") {
-      m.version = tokens[++at].text;
-    } else if (text == ".target") {
-      const std::string_view first = tokens[++at].text;
-      while (tokens[at + 1].text == ",") at += 2;
-      m.target = between(first, tokens[at].text);
-    } else if (text == ".address_size") {
-      ++at;
-    } else if (text == ".file") {
-      m.files[tokens[at + 1].text] = tokens[at + 2].text;
+  const size_t last = tokens.size() - 1;  // the end
+  const auto text = [&](size_t i) { return tokens[std::min(i, last)].text; };
+  for (; at < last; ++at) {
+    if (text(at) == ".version") {
+      m.version = text(++at);
+    } else if (text(at) == ".target") {
+      const std::string_view first = text(++at);
+      while (text(at + 1) == "," && at + 2 < last) at += 2;
+      m.target = between(first, text(at));
+    } else if (text(at) == ".address_size") {
+      m.address_size = text(++at);
+    } else if (text(at) == ".file") {
+      m.files[text(at + 1)] = text(at + 2);
       at += 2;
-      while (tokens[at + 1].text == ",") at += 2;  // when it was written, and its size
+      while (text(at + 1) == ",") at += 2;  // when it was written, and its size
     } else {
       return at;
     }
   }
+  return last;
 }
 
 // The names that a variable's declaration has: behind its type, and behind each comma outside of brackets.
@@ -109,7 +111,8 @@ Part part_of(Unit& m, const Item& item) {
     out.shared = space == ".shared";
     out.names = declared(tokenize(out.text), out.linkage == Linkage::module ? 1 : 2);
     for (size_t i = at; i + 1 < tokens.size(); ++i)
-      if (tokens[i].text == ".align") out.align = std::stoull(std::string(tokens[i + 1].text), nullptr, 0);
+      if (tokens[i].text == ".align")
+        out.align = std::strtoull(std::string(tokens[i + 1].text).c_str(), nullptr, 0);
   }
   return out;
 }
@@ -223,7 +226,7 @@ std::string rewritten(std::string_view text, const Unit& m, size_t index) {
   const Tokens tokens = tokenize(text);
   for (size_t i = 0; i + 1 < tokens.size(); ++i) {
     const Token& t = tokens[i];
-    if (t.text == ".loc" || (t.text == "inlined_at" && tokens[i - 1].text == ",")) {
+    if (t.text == ".loc" || (t.text == "inlined_at" && i > 0 && tokens[i - 1].text == ",")) {
       const std::string_view number = tokens[i + 1].text;
       if (const auto at = m.numbers.find(number); at != m.numbers.end())
         replace(number, std::to_string(at->second));
@@ -242,7 +245,7 @@ std::string declaration(const Part& p) {
   size_t at = 0;
   while (tokens[at].text != p.names.front()) ++at;
   if (tokens[at + 1].text == "(")
-    while (tokens[at].text != ")") ++at;
+    while (tokens[at].text != ")" && at + 2 < tokens.size()) ++at;
   const bool returns =
       std::none_of(tokens.begin(), tokens.end(), [](const Token& t) { return t.text == ".noreturn"; });
   return std::string(between(tokens[0].text, tokens[at].text)) + (returns ? ";\n" : " .noreturn;\n");
@@ -290,8 +293,11 @@ std::string join(std::vector<Unit> modules) {
   const Unit& first = modules.front();
   std::string_view version = first.version, target = first.target;
   const auto device = [](std::string_view t) { return t.substr(0, t.find(',')); };
-  const auto number = [](std::string_view v) { return std::stod(std::string(v)); };
+  const auto number = [](std::string_view v) { return std::strtod(std::string(v).c_str(), nullptr); };
   for (const Unit& m : modules) {
+    if (m.version.empty() || m.target.empty()) throw LinkError("a module has no .version or no .target");
+    if (!m.address_size.empty() && m.address_size != "64")
+      throw LinkError("a module of .address_size " + std::string(m.address_size) + " is not linked");
     if (device(m.target) != device(target))
       throw LinkError("modules for " + std::string(device(target)) + " and for " +
                       std::string(device(m.target)) + " are not linked");

@@ -19,7 +19,8 @@ struct LinkError : std::runtime_error {
 // not PTX stays as it is.
 std::vector<std::string> link(std::vector<std::string> modules);
 
-// As above, but always one text: throws LinkError too where they are made for different targets.
+// As above, but always one text: throws LinkError too where they are made for different targets, and
+// SyntaxError.
 std::string joined(const std::vector<std::string>& modules);
 
 }  // namespace bitwell::ptx

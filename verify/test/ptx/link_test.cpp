@@ -176,6 +176,34 @@ TEST(Link, TwoOfOneNameAreRefusedByName) {
             "'x' is declared with other names in one statement, and two modules have it");
 }
 
+// A text that ends anywhere is linked or refused, and reads nothing behind its end.
+TEST(Link, TextsThatEndAnywhereAreTakenOrRefused) {
+  const std::string whole = module_of(
+      ".file 1 \"a.cu\", 1, 2\n.extern .func (.param .b32 r) f(.param .align 4 .b32 p) .noreturn;\n.weak "
+      ".global .align 0x10 "
+      ".u32 x[2] = {1, 2};\n" +
+      entry_of("a", ".loc 1 7 0, function_name $L__info_string0, inlined_at 1 7 0\ncall f, ();\n") +
+      ".section .debug_str { $L__info_string0: .b8 0 }\n.alias a, b;\n.target sm_90a, debug\n");
+  const std::string other =
+      module_of(entry_of("b") + ".weak .global .align 4 .u32 x[2];\n" +
+                ".visible .func (.param .b32 r) f(.param .align 4 .b32 p)\n{\nret;\n}\n");
+  for (size_t end = 0; end <= whole.size(); ++end) {
+    const std::string part = whole.substr(0, end);
+    try {
+      EXPECT_FALSE(link({part, other}).empty());
+      EXPECT_FALSE(joined({part, other}).empty());
+    } catch (const LinkError&) {
+    } catch (const SyntaxError&) {
+    }
+  }
+}
+
+TEST(Link, ModulesOf32BitAddressesAreRefused) {
+  std::string narrow = module_of(entry_of("a"));
+  narrow.replace(narrow.find("64"), 2, "32");
+  EXPECT_THROW(joined({narrow, module_of(entry_of("b"))}), LinkError);
+}
+
 TEST(Link, ModulesForTwoTargetsAreNotJoined) {
   std::string other = module_of(function(".visible .func f"));
   other.replace(other.find("sm_90a"), 6, "sm_80");
