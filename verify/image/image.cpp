@@ -1,13 +1,12 @@
 #include "verify/image/image.h"
 
-#include <elf.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <optional>
 #include <utility>
 
+#include "verify/image/elf.h"
 #include "verify/image/lines.h"
 #include "verify/image/readable.h"
 #include "verify/image/unpack.h"
@@ -49,127 +48,71 @@ struct Entry {
 constexpr uint16_t kPtx = 1, kElf = 2;
 constexpr uint64_t kLz4 = 0x2000, kZstd = 0x8000;
 
-constexpr uint16_t kCuda = 190;  // e_machine of a cubin
-
-template <class T>
-std::optional<T> at(std::string_view bytes, uint64_t offset) {
-  T out;
-  if (offset > bytes.size() || bytes.size() - offset < sizeof out) return std::nullopt;
-  std::memcpy(&out, bytes.data() + offset, sizeof out);
-  return out;
-}
-
-std::optional<std::string_view> part(std::string_view bytes, uint64_t offset, uint64_t size) {
-  if (offset > bytes.size() || size > bytes.size() - offset) return std::nullopt;
-  return bytes.substr(offset, size);
-}
-
-// nvcc pads PTX with NULs.
-std::string text_of(std::string_view bytes) { return std::string(bytes.substr(0, bytes.find('\0'))); }
-
 void add_fat(std::string_view bytes, Image& to);
 
-// A cubin, or what a host's compiler made.
-class Elf {
- public:
-  explicit Elf(std::string_view bytes) : bytes_(bytes), header_(at<Elf64_Ehdr>(bytes, 0)) {
-    if (!header_) return;
-    if (const auto names = section(header_->e_shstrndx)) names_ = contents(*names).value_or("");
-  }
+// Read off what nvcc 12 and 13 make: a newer ABI has it one byte higher.
+std::string device(const Elf64_Ehdr& header) {
+  const uint32_t sm = header.e_flags >> (header.e_ident[EI_ABIVERSION] >= 8 ? 8 : 0) & 0xff;
+  return "sm_" + std::to_string(sm);
+}
 
-  // False where its sections lie outside of it.
-  bool add(Image& to) const {
-    if (!header_ || names_.empty()) return false;
-    return header_->e_machine == kCuda ? add_cubin(to) : add_host(to);
+// False where its sections lie outside of it.
+bool add_cubin(const Elf& elf, Image& to) {
+  std::vector<std::string> entries;
+  std::vector<std::string> texts;  // of what was linked, one a source
+  LineSections lines;
+  const std::pair<std::string_view, std::string_view*> of_lines[] = {
+      {".debug_line", &lines.cuda},
+      {".rela.debug_line", &lines.cuda_relocations},
+      {".nv_debug_line_sass", &lines.ptx},
+      {".rela.nv_debug_line_sass", &lines.ptx_relocations},
+      {".symtab", &lines.symbols}};
+  constexpr std::string_view code = ".text.", kept = ".nv_debug_ptx_txt";
+  if (!elf.each([&](const std::string& name, std::string_view inside, uint32_t) {
+        if (name.starts_with(kept)) texts.emplace_back(inside);
+        for (const auto& [section, contents] : of_lines)
+          if (name == section) *contents = inside;
+        if (name.starts_with(code)) entries.push_back(name.substr(code.size()));
+      }))
+    return false;
+  if (texts.empty()) {
+    to.machine_code.push_back(device(*elf.header()));
+    to.entries.insert(to.entries.end(), entries.begin(), entries.end());
   }
+  for (std::string& ptx : texts) {
+    std::replace(ptx.begin(), ptx.end(), '\0', '\n');  // with which each of its lines ends
+    // Which lines are of which text a linked table of them does not say.
+    if (texts.size() == 1) ptx = with_cuda_lines(std::move(ptx), lines);
+    (texts.size() > 1 ? to.objects.emplace_back() : to).kept.push_back(std::move(ptx));
+  }
+  return true;
+}
 
- private:
-  std::optional<Elf64_Shdr> section(uint64_t i) const {
-    if (header_->e_shoff > bytes_.size()) return std::nullopt;
-    return at<Elf64_Shdr>(bytes_, header_->e_shoff + i * sizeof(Elf64_Shdr));
-  }
-  std::optional<std::string_view> contents(const Elf64_Shdr& s) const {
-    if (s.sh_type == SHT_NOBITS) return std::nullopt;
-    return part(bytes_, s.sh_offset, s.sh_size);
-  }
-  // `f` of each section's name and contents; whether all of them are there.
-  template <class F>
-  bool each(F f) const {
-    for (uint64_t i = 0; i < header_->e_shnum; ++i) {
-      const auto s = section(i);
-      if (!s) return false;
-      if (s->sh_type == SHT_NOBITS || s->sh_type == SHT_NULL) continue;
-      const auto inside = contents(*s);
-      if (!inside || s->sh_name >= names_.size()) return false;
-      f(text_of(names_.substr(s->sh_name)), *inside);
-    }
-    return true;
-  }
-
-  // Read off what nvcc 12 and 13 make: a newer ABI has it one byte higher.
-  std::string device() const {
-    const uint32_t sm = header_->e_flags >> (header_->e_ident[EI_ABIVERSION] >= 8 ? 8 : 0) & 0xff;
-    return "sm_" + std::to_string(sm);
-  }
-
-  bool add_cubin(Image& to) const {
-    std::vector<std::string> entries;
-    std::vector<std::string> texts;  // of what was linked, one a source
-    LineSections lines;
-    const std::pair<std::string_view, std::string_view*> of_lines[] = {
-        {".debug_line", &lines.cuda},
-        {".rela.debug_line", &lines.cuda_relocations},
-        {".nv_debug_line_sass", &lines.ptx},
-        {".rela.nv_debug_line_sass", &lines.ptx_relocations},
-        {".symtab", &lines.symbols}};
-    constexpr std::string_view code = ".text.", kept = ".nv_debug_ptx_txt";
-    if (!each([&](const std::string& name, std::string_view inside) {
-          if (name.starts_with(kept)) texts.emplace_back(inside);
-          for (const auto& [section, contents] : of_lines)
-            if (name == section) *contents = inside;
-          if (name.starts_with(code)) entries.push_back(name.substr(code.size()));
-        }))
-      return false;
-    if (texts.empty()) {
-      to.machine_code.push_back(device());
-      to.entries.insert(to.entries.end(), entries.begin(), entries.end());
-    }
-    for (std::string& ptx : texts) {
-      std::replace(ptx.begin(), ptx.end(), '\0', '\n');  // with which each of its lines ends
-      // Which lines are of which text a linked table of them does not say.
-      if (texts.size() == 1) ptx = with_cuda_lines(std::move(ptx), lines);
-      (texts.size() > 1 ? to.objects.emplace_back() : to).kept.push_back(std::move(ptx));
-    }
-    return true;
-  }
-
-  // What nvcc puts into objects and programs, one fat binary behind the other.
-  bool add_host(Image& to) const {
-    std::vector<Image> objects;
-    const bool whole = each([&](const std::string& name, std::string_view inside) {
-      const bool linked = name == "__nv_relfatbin";
-      if (name != ".nv_fatbin" && !linked) return;
-      while (const auto header = at<Header>(inside, 0)) {
-        if (header->magic != kMagic) {  // padding
-          inside.remove_prefix(sizeof header->magic);
-          continue;
-        }
-        add_fat(inside, linked ? objects.emplace_back() : to);
-        const uint64_t bytes = header->header_bytes + std::min<uint64_t>(header->bytes, inside.size());
-        inside.remove_prefix(std::min<uint64_t>(std::max<uint64_t>(bytes, sizeof *header), inside.size()));
+// What nvcc puts into objects and programs, one fat binary behind the other.
+bool add_host(const Elf& elf, Image& to) {
+  std::vector<Image> objects;
+  const bool whole = elf.each([&](const std::string& name, std::string_view inside, uint32_t) {
+    const bool linked = name == "__nv_relfatbin";
+    if (name != ".nv_fatbin" && !linked) return;
+    while (const auto header = at<Header>(inside, 0)) {
+      if (header->magic != kMagic) {  // padding
+        inside.remove_prefix(sizeof header->magic);
+        continue;
       }
-    });
-    if (!objects.empty()) to.objects = std::move(objects);  // what was linked has less of them
-    return whole;
-  }
-
-  std::string_view bytes_;
-  std::optional<Elf64_Ehdr> header_;
-  std::string_view names_{};
-};
+      add_fat(inside, linked ? objects.emplace_back() : to);
+      const uint64_t bytes = header->header_bytes + std::min<uint64_t>(header->bytes, inside.size());
+      inside.remove_prefix(std::min<uint64_t>(std::max<uint64_t>(bytes, sizeof *header), inside.size()));
+    }
+  });
+  if (!objects.empty()) to.objects = std::move(objects);  // what was linked has less of them
+  return whole;
+}
 
 void add_elf(std::string_view bytes, Image& to) {
-  if (!Elf(bytes).add(to)) to.trouble.push_back("a file of machine code ends before its own sections");
+  const Elf elf(bytes);
+  const bool whole =
+      elf.header() && (elf.header()->e_machine == kCuda ? add_cubin(elf, to) : add_host(elf, to));
+  if (!whole) to.trouble.push_back("a file of machine code ends before its own sections");
 }
 
 void add_entry(const Entry& e, std::string_view stored, Image& to) {
@@ -187,7 +130,7 @@ void add_entry(const Entry& e, std::string_view stored, Image& to) {
     }
     stored = *plain;
   }
-  if (e.kind == kPtx) to.ptx.push_back(text_of(stored));
+  if (e.kind == kPtx) to.ptx.push_back(text_of(stored));  // nvcc pads PTX with NULs
   if (e.kind == kElf) add_elf(stored, to);
 }
 
