@@ -7,10 +7,7 @@
 
 namespace bitwell::isa {
 
-// Of a function each add and sub without a rounding modifier that may take the result of such a mul of the
-// same type: ptxas may fuse the two, so that the product is not rounded (PTX ISA 9.0, 9.7.3.3 and 9.7.3.5). A
-// result is followed by the registers' names through mov and neg, on whatever path; registers of one name are
-// one.
+// Of a function each sum that ptx::contractible has a product for, with the first of its products.
 std::vector<Finding> contractions(const ptx::Module& module, const ptx::Function& function);
 
 }  // namespace bitwell::isa
