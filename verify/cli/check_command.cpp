@@ -75,7 +75,8 @@ std::string advice(const std::vector<isa::Finding>& findings) {
   return fmt::format(
       "{} of a product that ptxas may fuse: to keep them apart, nvcc -fmad=false or __fmul_rn and __fadd_rn; "
       "to "
-      "fuse them for sure, fmaf. bitwell runs them as they are written, apart.\n",
+      "fuse them for sure, fmaf. bitwell runs them as they are written, apart; with --fmad as ptxas fuses "
+      "them.\n",
       open == 1 ? "1 sum" : fmt::format("{} sums", grouped(static_cast<uint64_t>(open))));
 }
 

@@ -132,6 +132,7 @@ void add_judge(CLI::App& app, int& status) {
   command->add_option("--schedules", options->schedules, "Orders of warps and copies that are compared")
       ->check(whole(1, 1000000))
       ->capture_default_str();
+  add_fmad(*command, run);
   command->add_flag("--strict", run.run.strict,
                     "As bitwell run has it: what the manual does not promise fails");
   command

@@ -160,7 +160,8 @@ void print(const session::LaunchTime& l, const TimeOptions& o) {
 void time(const TimeOptions& o) {
   const launch::MemoryWatch watch = stopped_before_the_machine("the launch");
   launch::LaunchFile file = launch::read_launch(o.path);
-  file.launch.module = launch::load_module(file.launch.ptx, file.launch.entry);
+  if (file.launch.module == nullptr)
+    file.launch.module = launch::load_module(file.launch.ptx, file.launch.entry);
   launch::Modules().load(file.launch);
   session::TimeQuestion question = session::time_question(file.launch);
   if (!o.device.empty()) question.device = o.device;

@@ -89,6 +89,7 @@ struct Launch {
   std::vector<Step> then{};                // in order, when it has ended
   std::optional<uint64_t> heap{};          // bytes of device code's malloc; none: CUDA's default
   std::optional<uint64_t> memory_limit{};  // bytes it may take in all; none: what the target's device has
+  bool fmad = false;                       // products and sums as ptxas fuses them
   isa::Approximate approximate = isa::Approximate::h200;
   std::shared_ptr<const isa::Module> module{};  // nullptr: what stands in `ptx`
 

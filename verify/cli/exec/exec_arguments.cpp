@@ -273,6 +273,7 @@ void settle(ExecOptions& options) {
   words.insert(words.begin(), "LAUNCH.json");
   if (options.tool == "racecheck") words.insert(words.begin() + 1, "--races");
   app.parse(words);
+  asked.fmad = values.fmad;
   asked.unchecked = values.unchecked;
   asked.races = values.races;
   asked.once = values.once;

@@ -16,6 +16,7 @@ const std::map<std::string, isa::Approximate> kApproximate{{"captured", isa::App
 // What is looked for, and what it comes to.
 void add_checks(CLI::App& command, RunOptions& options) {
   command.add_flag("--unchecked", options.unchecked, "No definedness or alignment checks: faster");
+  add_fmad(command, options);
   command.add_flag(
       "--races", options.races,
       "Follow which access orders which, by thread, and report what nothing orders: races in shared, global "
@@ -303,6 +304,13 @@ constexpr const char* kFooter =
     "\"output\": FILE.npy or .bin keeps a buffer; \"dtype\" (f2, u1, ...) and \"shape\" describe it.";
 
 }  // namespace
+
+void add_fmad(CLI::App& command, RunOptions& options) {
+  command.add_flag(
+      "--fmad", options.fmad,
+      "Fuse products and sums where ptxas does, for the bits that its machine code gives: ptxas is run, "
+      "and its line tables say which. Without it they stay apart, as nvcc -fmad=false keeps them");
+}
 
 bool seeded(const RunOptions& options) {
   return options.policy == "random" || options.policy.starts_with("pct");

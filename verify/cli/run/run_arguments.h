@@ -9,6 +9,9 @@ namespace bitwell::cli {
 // `options` lives as long as `command`.
 void add_arguments(CLI::App& command, RunOptions& options);
 
+// --fmad, which judge has too.
+void add_fmad(CLI::App& command, RunOptions& options);
+
 // Of AsSizeValue's, to be added behind it, for then it runs first: CLI11 reads "-1" as 2^64 - 1, and "G" as a
 // number too.
 CLI::Validator number_of_bytes();

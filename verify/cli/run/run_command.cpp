@@ -142,6 +142,14 @@ struct Observed {
   throw machine::Fault(fault, fault.what() + fmt::format("\n  replay:{}", replay_options(options)));
 }
 
+// For a driver, whose own ptxas fuses what it likes.
+launch::Launch as_written(launch::Launch launch) {
+  if (!launch.fmad) return launch;
+  launch.module = nullptr;
+  for (launch::Step& s : launch.then) s.module = nullptr;
+  return launch;
+}
+
 // Those that are asked for, or one for each core.
 unsigned host_threads(std::optional<unsigned> asked) {
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
@@ -155,13 +163,14 @@ unsigned host_threads(std::optional<unsigned> asked) {
 
 Judged run_once(const RunOptions& options, Until& until) {
   const launch::MemoryWatch watch = stopped_before_the_machine("the launch");
-  launch::LaunchFile file = launch::read_launch(options.path);
+  launch::LaunchFile file = launch::read_launch(options.path, options.fmad);
   until.ptx = file.launch.ptx;
   until.facts["entry"] = file.launch.entry;
   refuse_what_does_not_go_together(options, file);
   file.launch.memory_limit = options.memory_limit;
   file.launch.approximate = approximate_of(options);
-  file.launch.module = launch::load_module(file.launch.ptx, file.launch.entry);
+  if (file.launch.module == nullptr)
+    file.launch.module = launch::load_module(file.launch.ptx, file.launch.entry);
   const std::shared_ptr<const isa::Program> compiled = launch::program_of(file.launch);
   launch::Modules().load(file.launch);
   const isa::Program& program = *compiled;
@@ -170,7 +179,7 @@ Judged run_once(const RunOptions& options, Until& until) {
   how.threads = host_threads(options.threads);
   const std::unique_ptr<device::Device> device =
       options.device ? device::device_for(program.target) : nullptr;
-  const launch::Launch before = options.device ? file.launch : launch::Launch{};
+  const launch::Launch before = options.device ? as_written(file.launch) : launch::Launch{};
   const Clock::time_point start = Clock::now();
   launch::OutputFiles files;
   if (!options.baseline.empty()) files.reads(options.baseline);

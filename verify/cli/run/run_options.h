@@ -14,6 +14,7 @@ struct RunOptions {
   run::Options run{};
   std::optional<unsigned> threads;  // of the host; none: all
   bool unchecked = false;
+  bool fmad = false;
   bool races = false;
   bool once = false;
   bool numeric = false;

@@ -36,6 +36,7 @@ nlohmann::json RunReport::facts() const {
                      {"clusters_of_launch", held.all}}},
                    {"approximations", approximations},
                    {"evidence", evidence},
+                   {"fmad", nlohmann::json::array()},
                    {"outputs", nlohmann::json::array()},
                    {"expected", expected},
                    {"notes", nlohmann::json::array()}};
@@ -44,6 +45,19 @@ nlohmann::json RunReport::facts() const {
       j["outputs"].push_back({{"buffer", file.launch.buffers[at].name}, {"path", output.path}});
   for (const auto& [at, output] : file.variable_outputs)
     j["outputs"].push_back({{"variable", file.launch.variables[at].name}, {"path", output.path}});
+  for (const launch::Fused& f : file.fused) {
+    const auto pairs = [](const std::vector<contraction::Pair>& of) {
+      nlohmann::json out = nlohmann::json::array();
+      for (const contraction::Pair& p : of) out.push_back({{"product", p.product}, {"sum", p.sum}});
+      return out;
+    };
+    j["fmad"].push_back({{"ptx", f.ptx},
+                         {"ptxas", f.by.version},
+                         {"target", f.by.target},
+                         {"sums", f.by.contracted.sums},
+                         {"fused", pairs(f.by.contracted.fused)},
+                         {"unclear", pairs(f.by.contracted.unclear)}});
+  }
   if (options.device) j["on_device"] = on_device;
   if (dumps.any()) j["dumps"] = dumps.facts();
   for (const run::Note& n : answer.result.notes)
@@ -72,6 +86,8 @@ std::string RunReport::text() const {
                    seconds, static_cast<double>(answer.result.lane_instructions) / seconds / 1e9,
                    host.threads > 1 ? fmt::format(", {} host threads", host.threads) : "",
                    !options.unchecked ? ", all checks on" : ", unchecked"));
+  for (const launch::Fused& f : file.fused)
+    line("  " + launch::describe(f.by) + (file.fused.size() == 1 ? "" : ", of '" + f.ptx + "'"));
   if (!host.why_not_all.empty() && (options.verbose || options.threads))
     line(fmt::format("  {} of {} clusters ran side by side, as {}", grouped(host.clusters),
                      grouped(answer.residency.all), host.why_not_all));

@@ -169,6 +169,7 @@ std::string products(const launch::WrongProducts& p, uint64_t k, nlohmann::json&
 // Of outputs that are not as expected, which a GPU may have left: where that may come from.
 std::string may_be_fused(const launch::Launch& launch) {
   const isa::Module& module = *launch.module->own();
+  if (launch.fmad) return "";            // what ptxas fuses is fused
   if (module.text().empty()) return "";  // compiled elsewhere
   uint64_t sums = 0;
   std::string first;
@@ -180,9 +181,9 @@ std::string may_be_fused(const launch::Launch& launch) {
   }
   if (sums == 0) return "";
   return fmt::format(
-      "  ptxas may fuse {} of this kernel with a product, {} {}, and a GPU's outputs differ then: nvcc "
-      "-fmad=false keeps "
-      "them apart, as bitwell does\n",
+      "  ptxas may fuse {} of this kernel with a product, {} {}, and a GPU's outputs differ then: --fmad "
+      "fuses what "
+      "ptxas fuses, nvcc -fmad=false keeps them apart, as bitwell does without it\n",
       sums == 1 ? "1 sum" : grouped(sums) + " sums", sums == 1 ? "that of" : "the first that of", first);
 }
 

@@ -33,6 +33,7 @@ void each(A& a, F f) {
   f("dump_launches", a.dump_launches);
   f("verbose", a.verbose);
   f("print_limit", a.print_limit);
+  f("fmad", a.fmad);
   f("unchecked", a.unchecked);
   f("races", a.races);
   f("once", a.once);

@@ -35,6 +35,7 @@ struct Asked {
   uint64_t print_limit = 100;  // errors that are told; 0: all
 
   // How each is judged.
+  bool fmad = false;  // products and sums fused as ptxas fuses them
   bool unchecked = false, races = false, once = false, explain = false, strict = false, all = false;
   uint64_t schedules = 1, seed = 0, step_limit = 0, resident = 0, threads = 0;
   isa::Approximate approximate = isa::Approximate::h200;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/machine/product.h"
+#include "verify/contraction/ptxas.h"
 #include "verify/driver/core/refused.h"
 #include "verify/image/image.h"
 
@@ -20,11 +21,14 @@ Module& Modules::add_registered(const void* image) {
 
 void Modules::place_texts(Module& module) {
   try {
-    for (size_t i = 0; i < module.texts.size(); ++i)
-      module.parts.push_back(
-          context_.load(module.texts[i], {.path = "module" + std::to_string(module.number) +
-                                                  (i == 0 ? "" : "_" + std::to_string(i)) + ".ptx",
-                                          .approximate = approximate_}));
+    for (size_t i = 0; i < module.texts.size(); ++i) {
+      const std::string path =
+          "module" + std::to_string(module.number) + (i == 0 ? "" : "_" + std::to_string(i)) + ".ptx";
+      std::string& text = module.texts[i];
+      if (fmad_)
+        text = isa::naming(path, [&] { return contraction::contracted_by_ptxas(text, "").contracted.text; });
+      module.parts.push_back(context_.load(text, {.path = path, .approximate = approximate_}));
+    }
   } catch (const machine::Unsupported& e) {
     throw NoCode(CUDA_ERROR_NOT_SUPPORTED, e.what());
   } catch (const InputError& e) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/isa/context/context.h"
+#include "verify/driver/core/asked.h"
 #include "verify/driver/device_row.h"
 #include "verify/image/image.h"
 
@@ -48,9 +49,9 @@ struct Symbol {
 
 class Modules {
  public:
-  // `folder`: where PTX of machine code without any may lie; or empty.
-  Modules(isa::Context& context, std::string folder, isa::Approximate approximate)
-      : context_(context), folder_(std::move(folder)), approximate_(approximate) {}
+  // Of `asked`: where PTX of machine code without any may lie, and how a text is compiled.
+  Modules(isa::Context& context, const Asked& asked)
+      : context_(context), folder_(asked.ptx), approximate_(asked.approximate), fmad_(asked.fmad) {}
 
   // Of a program; nothing of it is read yet.
   Module& add_registered(const void* image);
@@ -95,6 +96,7 @@ class Modules {
   isa::Context& context_;
   std::string folder_;
   isa::Approximate approximate_;
+  bool fmad_;
   std::map<const void*, std::unique_ptr<Module>> all_;  // by their own address
   std::map<const void*, std::pair<Module*, std::string>> keys_;
   std::map<const void*, Symbol> symbols_;

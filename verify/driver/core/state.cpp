@@ -45,7 +45,7 @@ thread_local const char* called = nullptr;
 State::State()
     : asked(asked_of_device()),
       memory(process.context()),
-      modules(process.context(), asked.ptx, asked.approximate),
+      modules(process.context(), asked),
       launches(*this) {
   primary.primary = true;
 }

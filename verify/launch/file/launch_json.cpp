@@ -61,6 +61,7 @@ void LaunchReader::launch(const Fields<Of::launch>& f) {
   file_.launch.ptx = input(f.text("ptx"));
   file_.launch.entry = f.text("entry");
   file_.launch.shape = shape(f.as<Of::shape>());
+  file_.launch.fmad = f.flag("fmad");
   if (f.has("heap")) file_.launch.heap = f.whole("heap");
   const auto each = [](const std::vector<json>& objects, const std::string& what, auto read) {
     for (size_t i = 0; i < objects.size(); ++i) read(objects[i], what + " " + std::to_string(i));
@@ -134,6 +135,11 @@ Step LaunchReader::step(const json& j, const std::string& where) {
   return out;
 }
 
-LaunchFile read_launch(const std::string& path) { return LaunchReader(path).read(); }
+LaunchFile read_launch(const std::string& path, bool fmad) {
+  LaunchFile file = LaunchReader(path).read();
+  file.launch.fmad = file.launch.fmad || fmad;
+  if (file.launch.fmad) file.fused = fuse(file.launch);
+  return file;
+}
 
 }  // namespace bitwell::launch

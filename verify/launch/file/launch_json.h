@@ -4,6 +4,7 @@
 #include <string>
 
 #include "verify/launch/file/expected.h"
+#include "verify/launch/fmad.h"
 #include "verify/launch/launch.h"
 #include "verify/launch/output/output_files.h"
 
@@ -23,12 +24,14 @@ struct LaunchFile {
   Launch launch;
   std::map<size_t, Output> outputs;           // by buffer
   std::map<size_t, Output> variable_outputs;  // by variable
+  std::vector<Fused> fused{};                 // by ptxas, where the file asks for it
   std::vector<std::string> inputs;            // every file it was read from, and its PTX
 };
 
 // Paths in the file are relative to it. Throws InputError naming the file and the field: unknown keys,
 // missing or mis-sized data.
-LaunchFile read_launch(const std::string& path);
+// `fmad`: as if the file had "fmad".
+LaunchFile read_launch(const std::string& path, bool fmad = false);
 
 // Tells `files` what the launch reads and will write, before the work. Throws InputError naming the field of
 // an output that cannot be written or would replace a file in use.

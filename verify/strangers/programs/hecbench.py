@@ -2,12 +2,13 @@
 """HeCBench's programs (github.com/zjin-lcf/HeCBench): what bitwell says of their kernels, how fast it is, whether a GPU leaves the same.
 
     hecbench.py build CHECKOUT --work DIR [--every N] [--first K] [--no-fmad PROGRAM ...]
-    hecbench.py run BITWELL --work DIR --csv FILE [--gpu] [--jobs J] [--seconds S] [--limit S]
+    hecbench.py run BITWELL --work DIR --csv FILE [--gpu] [--fmad] [--jobs J] [--seconds S] [--limit S]
 
 `build` takes every N-th program of src/*-cuda from the K-th on, by its own Makefile, with nvcc's runtime as a shared library, for
 sm_90; those named behind --no-fmad once more with -fmad=false, since ptxas may join a product and a sum, and bitwell does not.
 `run` keeps the first three launches of each program with their memory (those of a program with less than 100 MB), by bitwell, or
-with --gpu on this machine's GPU with what they leave there, and then runs each by bitwell on one thread. Problems are made
+with --gpu on this machine's GPU with what they leave there, and then runs each by bitwell on one thread; with --fmad products and
+sums are fused as ptxas fuses them. Problems are made
 small by SMALL. Nothing of HeCBench is kept here.
 """
 import argparse
@@ -191,7 +192,7 @@ def judge(asked, file):
     if limit < 1:
         return row | {"bitwell says": "not run: no time was left"}
     try:
-        ran = subprocess.run([asked.bitwell, "run", file, "--threads", "1"], capture_output=True, text=True, timeout=limit,
+        ran = subprocess.run([asked.bitwell, "run", file, "--threads", "1", *["--fmad"] * asked.fmad], capture_output=True, text=True, timeout=limit,
                              errors="replace")
     except subprocess.TimeoutExpired:
         return row | {"bitwell says": f"not done within {limit:.0f} s"}
@@ -245,6 +246,7 @@ def main():
     r.add_argument("bitwell", type=pathlib.Path)
     r.add_argument("--csv", type=pathlib.Path, required=True)
     r.add_argument("--gpu", action="store_true")
+    r.add_argument("--fmad", action="store_true", help="with products and sums fused as ptxas fuses them")
     r.add_argument("--jobs", type=int, default=1)
     r.add_argument("--seconds", type=float, default=3600, help="after which nothing is begun")
     r.add_argument("--limit", type=float, default=60, help="seconds of one launch")

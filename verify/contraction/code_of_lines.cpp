@@ -1,0 +1,78 @@
+#include "verify/contraction/code_of_lines.h"
+
+#include <string>
+#include <vector>
+
+#include "model/machine/failure.h"
+#include "verify/image/elf.h"
+#include "verify/image/line_table.h"
+
+namespace bitwell::contraction {
+namespace {
+
+// An instruction has 16 bytes; its lowest 9 bits are the opcode, those above them say where the operands are.
+constexpr uint64_t kBytes = 16;
+
+struct Does {
+  Rounded LineCode::*of = nullptr;
+  uint32_t Rounded::*what = nullptr;
+};
+Does does(uint64_t word) {
+  // A constant comes into a register as a sum of products of RZ, the register of zeros.
+  const bool of_zero = (word >> 24 & 0xff) == 0xff;
+  switch (word & 0x1ff) {
+    case 0x020:  // FMUL
+    case 0x04a:  // FMUL2
+      return {&LineCode::single, &Rounded::products};
+    case 0x021:  // FADD
+    case 0x04b:  // FADD2
+      return {&LineCode::single, &Rounded::sums};
+    case 0x023:  // FFMA
+    case 0x049:  // FFMA2
+      return {&LineCode::single, &Rounded::fused};
+    case 0x028: return {&LineCode::twice, &Rounded::products};  // DMUL
+    case 0x029: return {&LineCode::twice, &Rounded::sums};      // DADD
+    case 0x02b: return {&LineCode::twice, &Rounded::fused};     // DFMA
+    case 0x032: return {&LineCode::half, &Rounded::products};   // HMUL2
+    case 0x030: return {&LineCode::half, &Rounded::sums};       // HADD2
+    case 0x031:                                                 // HFMA2
+    case 0x035:                                                 // HFMA2.MMA
+      return of_zero ? Does{} : Does{&LineCode::half, &Rounded::fused};
+    default: return {};
+  }
+}
+
+}  // namespace
+
+std::map<int64_t, LineCode> code_of_lines(std::string_view cubin) {
+  const image::Elf elf(cubin);
+  std::string_view lines, relocations, symbols;
+  std::map<uint32_t, std::string_view> code;  // by number of the section
+  const bool whole = elf.each([&](const std::string& name, std::string_view inside, uint32_t number) {
+    if (name == ".nv_debug_line_sass") lines = inside;
+    if (name == ".rela.nv_debug_line_sass") relocations = inside;
+    if (name == ".symtab") symbols = inside;
+    if (name.starts_with(".text.")) code[number] = inside;
+  });
+  const auto table = whole ? image::line_table(lines, relocations, symbols) : std::nullopt;
+  if (!table || table->sequences.empty())
+    throw machine::InputError("its machine code does not say which PTX lines it is of");
+  std::map<int64_t, LineCode> out;
+  for (const image::LineSequence& s : table->sequences) {
+    for (auto at = s.at.begin(); at != s.at.end(); ++at) {
+      const auto section = code.find(at->first.first);
+      if (section == code.end()) continue;
+      const auto next = std::next(at);
+      const bool last = next == s.at.end() || next->first.first != at->first.first;
+      const uint64_t end = last ? section->second.size() : next->first.second;
+      for (uint64_t a = at->first.second; a < end; a += kBytes) {
+        const auto word = image::at<uint64_t>(section->second, a);
+        const Does what = word ? does(*word) : Does{};
+        if (what.of != nullptr) ++((out[s.rows[at->second].line].*what.of).*what.what);
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace bitwell::contraction

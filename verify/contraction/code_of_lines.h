@@ -1,0 +1,24 @@
+// What machine code does for each line of the PTX that it was made of.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string_view>
+
+namespace bitwell::contraction {
+
+// How many instructions of machine code do a product alone, a sum alone, both at once. A loop that was
+// unrolled has several for one of the PTX.
+struct Rounded {
+  uint32_t products = 0, sums = 0, fused = 0;
+};
+// Of fp32 and pairs of them; of fp64; of fp16 and bf16, whose sums and products may be fused with 1 and -0.
+struct LineCode {
+  Rounded single{}, twice{}, half{};
+};
+
+// By PTX line, of all functions of a cubin for sm_75 or later that has .nv_debug_line_sass (ptxas -lineinfo);
+// lines without any of those are not in it. Opcodes as ptxas 12.8 to 13.5 writes them, read off nvdisasm.
+// Throws InputError where the bytes are no such cubin.
+std::map<int64_t, LineCode> code_of_lines(std::string_view cubin);
+
+}  // namespace bitwell::contraction

@@ -1,0 +1,156 @@
+// What ptxas itself makes of texts.
+#include "verify/contraction/ptxas.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "model/machine/failure.h"
+
+namespace bitwell::contraction {
+namespace {
+
+class Ptxas : public testing::Test {
+ protected:
+  void SetUp() override { setenv("PATH", BITWELL_NVCC_FOLDER, 1); }
+};
+
+// Each product stands in front of what takes it; %f1 to %f4, %h1 to %h4, %r1 to %r4 and %d1 to %d4 are given.
+std::string text_of(const std::string& target, const std::string& body) {
+  return ".version 8.7\n.target " + target + R"(
+.address_size 64
+.visible .entry k(.param .u64 from, .param .u64 to)
+{
+  .local .align 4 .b8 depot[16];
+  .reg .f32 %f<40>;
+  .reg .b16 %h<40>;
+  .reg .f64 %d<40>;
+  .reg .b64 %rd<40>;
+  .reg .b32 %r<40>;
+  .reg .pred %p<4>;
+  mov.u64 %rd3, depot;
+  ld.param.u64 %rd1, [from];
+  ld.param.u64 %rd2, [to];
+  ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1];
+  ld.global.v4.b16 {%h1, %h2, %h3, %h4}, [%rd1 + 16];
+  ld.global.v4.b32 {%r1, %r2, %r3, %r4}, [%rd1 + 32];
+  ld.global.v2.f64 {%d1, %d2}, [%rd1 + 64];
+  ld.global.v2.b64 {%rd10, %rd11}, [%rd1 + 80];
+)" + body +
+         "  ret;\n}\n";
+}
+
+constexpr const char* kBody = R"(
+  mul.f32 %f5, %f1, %f2;
+  mul.f32 %f6, %f3, %f4;
+  add.f32 %f7, %f5, %f6;
+  st.global.f32 [%rd2], %f7;
+  mul.f32 %f8, %f1, %f4;
+  add.f32 %f9, %f8, %f2;
+  sub.f32 %f10, %f3, %f8;
+  st.global.v2.f32 [%rd2 + 8], {%f9, %f10};
+  mul.f16 %h5, %h1, %h2;
+  add.f16 %h6, %h5, %h3;
+  add.f16 %h7, %h1, %h4;
+  st.global.v2.b16 [%rd2 + 16], {%h6, %h7};
+  mul.bf16 %h8, %h1, %h3;
+  sub.bf16 %h9, %h8, %h4;
+  add.bf16 %h10, %h2, %h4;
+  st.global.v2.b16 [%rd2 + 20], {%h9, %h10};
+  mul.f16x2 %r5, %r1, %r2;
+  sub.f16x2 %r6, %r5, %r3;
+  mul.bf16x2 %r7, %r1, %r4;
+  sub.bf16x2 %r8, %r2, %r7;
+  st.global.v2.b32 [%rd2 + 24], {%r6, %r8};
+  mul.f64 %d3, %d1, %d2;
+  sub.f64 %d4, %d3, %d1;
+  st.global.f64 [%rd2 + 32], %d4;
+  mul.f32 %f20, %f1, 0f40000000;
+  add.f32 %f21, %f20, %f2;
+  mul.rn.f32 %f22, %f3, %f3;
+  add.f32 %f23, %f22, %f4;
+  st.global.v2.f32 [%rd2 + 40], {%f21, %f23};
+  mul.ftz.f32 %f24, %f4, %f3;
+  add.f32 %f25, %f24, %f1;
+  mul.ftz.f32 %f26, %f4, %f2;
+  add.ftz.f32 %f27, %f26, %f1;
+  st.global.v2.f32 [%rd2 + 48], {%f25, %f27};
+  mul.f32 %f28, %f4, %f1;
+  neg.f32 %f29, %f28;
+  add.sat.f32 %f30, %f29, %f1;
+  mul.f32 %f31, %f2, %f2;
+  add.f32 %f32, %f31, %f31;
+  st.global.v2.f32 [%rd2 + 56], {%f30, %f32};
+)";
+constexpr const char* kPairs = R"(
+  mul.f32x2 %rd12, %rd10, %rd11;
+  sub.f32x2 %rd13, %rd12, %rd10;
+  st.global.b64 [%rd2 + 64], %rd13;
+)";
+
+struct Rounds {
+  uint32_t products, sums, fused;
+  bool operator==(const Rounds&) const = default;
+};
+// Of each line what it has of all kinds.
+std::map<int64_t, Rounds> rounds(const std::map<int64_t, LineCode>& code) {
+  std::map<int64_t, Rounds> out;
+  for (const auto& [line, c] : code)
+    out[line] = {c.single.products + c.twice.products + c.half.products,
+                 c.single.sums + c.twice.sums + c.half.sums, c.single.fused + c.twice.fused + c.half.fused};
+  return out;
+}
+
+// Law: of the text that says what is fused, ptxas makes the code that it makes of the text itself.
+TEST_F(Ptxas, AContractedTextBecomesTheSameCode) {
+  for (const std::string target : {"sm_90a", "sm_100a"}) {
+    SCOPED_TRACE(target);
+    const std::string text = text_of(target, std::string(kBody) + (target == "sm_100a" ? kPairs : ""));
+    const ByPtxas made = contracted_by_ptxas(text, "k");
+    EXPECT_EQ(made.target, target);
+    EXPECT_EQ(made.contracted.fused.size(), target == "sm_100a" ? 12u : 11u);
+    EXPECT_TRUE(made.contracted.unclear.empty());
+    EXPECT_NE(made.contracted.text, text);
+    EXPECT_EQ(rounds(assembled(made.contracted.text, target)), rounds(assembled(text, target)));
+    EXPECT_TRUE(contracted_by_ptxas(made.contracted.text, "k").contracted.fused.empty());
+  }
+}
+
+// As nvcc -lineinfo writes them: the name stands in a section of debug information.
+TEST_F(Ptxas, LinesOfInlinedFunctionsAreNoHindrance) {
+  const std::string text =
+      text_of("sm_90a",
+              "  .loc 1 7 3\n  mul.f32 %f5, %f1, %f2;\n"
+              "  .loc 1 2 5, function_name $L__info_string0, inlined_at 1 7 3\n  add.f32 %f6, %f5, %f3;\n"
+              "  st.global.f32 [%rd2], %f6;\n") +
+      "  .file 1 \"k.cu\"\n.section .debug_str\n{\n$L__info_string0:\n.b8 0\n}\n";
+  EXPECT_EQ(contracted_by_ptxas(text, "k").contracted.fused, (std::vector<Pair>{{24, 22}}));
+  EXPECT_EQ(contracted_by_ptxas(text, "").contracted.fused, (std::vector<Pair>{{24, 22}}));
+}
+
+TEST_F(Ptxas, WhatItDoesNotTakeIsNamed) {
+  const std::string text = text_of("sm_90a", "  add.f32 %f1, %f1, %rd1;\n");
+  try {
+    contracted_by_ptxas(text, "");
+    FAIL() << "taken";
+  } catch (const machine::InputError& e) {
+    EXPECT_NE(std::string(e.what()).find("does not take it for sm_90a"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("line 21"), std::string::npos) << e.what();
+  }
+}
+
+TEST_F(Ptxas, OlderTargetsAreOfTheOldestThatItMakesCodeFor) {
+  std::string text =
+      text_of("sm_60", "  mul.f32 %f5, %f1, %f2;\n  add.f32 %f6, %f5, %f3;\n  st.global.f32 [%rd2], %f6;\n");
+  const ByPtxas made = contracted_by_ptxas(text, "");
+  EXPECT_EQ(made.target, "sm_90");
+  EXPECT_EQ(made.contracted.fused.size(), 1u);
+}
+
+TEST_F(Ptxas, WhereThereIsNoneItIsSaid) {
+  EXPECT_THROW(ptxas_path({"/nowhere"}), machine::InputError);
+  EXPECT_EQ(ptxas_path({"/nowhere", BITWELL_NVCC_FOLDER}), BITWELL_NVCC_FOLDER "/ptxas");
+}
+
+}  // namespace
+}  // namespace bitwell::contraction
