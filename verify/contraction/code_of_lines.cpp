@@ -54,6 +54,7 @@ std::map<int64_t, LineCode> code_of_lines(std::string_view cubin) {
     if (name == ".symtab") symbols = inside;
     if (name.starts_with(".text.")) code[number] = inside;
   });
+  if (whole && code.empty()) return {};
   const auto table = whole ? image::line_table(lines, relocations, symbols) : std::nullopt;
   if (!table || table->sequences.empty())
     throw machine::InputError("its machine code does not say which PTX lines it is of");

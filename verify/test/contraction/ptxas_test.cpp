@@ -128,6 +128,12 @@ TEST_F(Ptxas, LinesOfInlinedFunctionsAreNoHindrance) {
   EXPECT_EQ(contracted_by_ptxas(text, "").contracted.fused, (std::vector<Pair>{{24, 22}}));
 }
 
+TEST_F(Ptxas, OfATextWithoutFunctionsNothingIsFused) {
+  const ByPtxas made =
+      contracted_by_ptxas(".version 8.7\n.target sm_90a\n.address_size 64\n.global .b32 a = 7;\n", "");
+  EXPECT_EQ(made.contracted.sums, 0u);
+}
+
 TEST_F(Ptxas, WhatItDoesNotTakeIsNamed) {
   const std::string text = text_of("sm_90a", "  add.f32 %f1, %f1, %rd1;\n");
   try {
