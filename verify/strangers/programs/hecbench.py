@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """HeCBench's programs (github.com/zjin-lcf/HeCBench): what bitwell says of their kernels, how fast it is, whether a GPU leaves the same.
 
-    hecbench.py build CHECKOUT --work DIR [--every N] [--first K] [--no-fmad PROGRAM ...]
+    hecbench.py build CHECKOUT --work DIR [--every N] [--first K] [--no-fmad PROGRAM ...] [--jobs J]
     hecbench.py run BITWELL --work DIR --csv FILE [--gpu] [--fmad] [--jobs J] [--seconds S] [--limit S]
 
 `build` takes every N-th program of src/*-cuda from the K-th on, by its own Makefile, with nvcc's runtime as a shared library, for
@@ -144,31 +144,36 @@ zerocopy 2
 zeropoint 100000 2""".splitlines())
 
 
+def made(asked, source, unfused):
+    """One program, or what was in its way, in words; none where it is there already."""
+    name = source.name[:-5]
+    to = asked.work / (name + (".no-fmad" if unfused else ""))
+    if (to / "cmd").exists():
+        return ""
+    shutil.copytree(source, to, dirs_exist_ok=True, ignore_dangling_symlinks=True)
+    makefile = (to / "Makefile").read_text()
+    program = (re.search(r"^program\s*=\s*(\S+)", makefile, re.M) or ("", "main"))[1]
+    rule = re.search(r"^run:.*\n\t(.*)", makefile, re.M)
+    words = rule[1].replace("$(LAUNCHER)", "").split(maxsplit=1)[1:] if rule else []
+    compiler = "nvcc -cudart shared -lineinfo" + (" -fmad=false" if unfused else "")
+    try:
+        ran = subprocess.run(["make", "-s", "CC=" + compiler, "ARCH=sm_90", "VERIFY=yes", "-I", str(source)], cwd=to, capture_output=True,
+                             text=True, timeout=200)
+    except subprocess.TimeoutExpired:
+        return f"{to.name}: not built within 200 s"
+    if ran.returncode != 0 or not (to / program).exists():
+        return f"{to.name}: not built: {' '.join(ran.stderr.split())[-120:]}"
+    (to / "cmd").write_text(f"./{program} {SMALL.get(name, ' '.join(words)).strip()}")
+    return f"{to.name}: {(to / 'cmd').read_text()}"
+
+
 def build(asked):
     sources = sorted(p for p in (asked.checkout / "src").glob("*-cuda") if (p / "Makefile").exists())[asked.first::asked.every]
     wanted = [(p, False) for p in sources] + [(p, True) for p in sources if p.name[:-5] in asked.no_fmad]
-    for source, unfused in wanted:
-        name = source.name[:-5]
-        to = asked.work / (name + (".no-fmad" if unfused else ""))
-        if (to / "cmd").exists():
-            continue
-        shutil.copytree(source, to, dirs_exist_ok=True, ignore_dangling_symlinks=True)
-        makefile = (to / "Makefile").read_text()
-        program = (re.search(r"^program\s*=\s*(\S+)", makefile, re.M) or ("", "main"))[1]
-        rule = re.search(r"^run:.*\n\t(.*)", makefile, re.M)
-        words = rule[1].replace("$(LAUNCHER)", "").split(maxsplit=1)[1:] if rule else []
-        compiler = "nvcc -cudart shared -lineinfo" + (" -fmad=false" if unfused else "")
-        try:
-            made = subprocess.run(["make", "-s", "CC=" + compiler, "ARCH=sm_90", "VERIFY=yes", "-I", str(source)], cwd=to,
-                                  capture_output=True, text=True, timeout=200)
-        except subprocess.TimeoutExpired:
-            print(f"{to.name}: not built within 200 s", flush=True)
-            continue
-        if made.returncode != 0 or not (to / program).exists():
-            print(f"{to.name}: not built: {' '.join(made.stderr.split())[-120:]}", flush=True)
-            continue
-        (to / "cmd").write_text(f"./{program} {SMALL.get(name, ' '.join(words)).strip()}")
-        print(f"{to.name}: {(to / 'cmd').read_text()}", flush=True)
+    with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
+        for said in pool.map(lambda w: made(asked, *w), wanted):
+            if said:
+                print(said, flush=True)
 
 
 def keep(asked, program):
@@ -247,11 +252,11 @@ def main():
     r.add_argument("--csv", type=pathlib.Path, required=True)
     r.add_argument("--gpu", action="store_true")
     r.add_argument("--fmad", action="store_true", help="with products and sums fused as ptxas fuses them")
-    r.add_argument("--jobs", type=int, default=1)
     r.add_argument("--seconds", type=float, default=3600, help="after which nothing is begun")
     r.add_argument("--limit", type=float, default=60, help="seconds of one launch")
     r.set_defaults(does=run)
     for command in (b, r):
+        command.add_argument("--jobs", type=int, default=1, help="so many programs at once")
         command.add_argument("--work", type=pathlib.Path, required=True)
     asked = parser.parse_args()
     asked.work = asked.work.resolve()
