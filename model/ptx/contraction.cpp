@@ -5,11 +5,13 @@
 #include <map>
 #include <string>
 
+#include "model/ptx/blocks.h"
+
 namespace bitwell::ptx {
 namespace {
 
 constexpr std::array<std::string_view, 7> kRounded{".f32",  ".f64",    ".f16",  ".f16x2",
-                                                 ".bf16", ".bf16x2", ".f32x2"};
+                                                   ".bf16", ".bf16x2", ".f32x2"};
 constexpr std::array<std::string_view, 4> kRoundings{".rn", ".rz", ".rm", ".rp"};
 
 // The floating-point type of a mul, or of an add or sub, whose rounding is ptxas's to choose or is chosen by
@@ -41,8 +43,7 @@ std::vector<Contractible> contractible(const Function& function) {
   std::map<std::string, size_t> writers;  // of what stands first, which is what an instruction writes
   std::map<std::string, std::vector<Held>> held;
   each_instruction(function.body, [&](const Instruction& i) {
-    if (i.operands[0].kind != OperandKind::memory)
-      each_name(i.operands[0], [&](const std::string& name) { ++writers[name]; });
+    each_written(i, [&](const std::string& name) { ++writers[name]; });
     if (!open_type(i, true).empty()) held[i.operands[0].name].push_back({&i, false, true, true});
   });
   if (held.empty()) return {};
@@ -64,17 +65,23 @@ std::vector<Contractible> contractible(const Function& function) {
       }
     });
   }
+  const Blocks blocks(function);
   std::vector<Contractible> out;
   each_instruction(function.body, [&](const Instruction& i) {
     const std::string_view type = open_type(i, false);
     if (type.empty()) return;
     for (size_t n = 1; n < i.operands.size(); ++n) {
-      const auto in = held.find(i.operands[n].name);
+      const std::string& name = i.operands[n].name;
+      const auto in = held.find(name);
       if (in == held.end()) continue;
+      const auto last = std::find_if(in->second.begin(), in->second.end(), [&](const Held& h) {
+        return h.at_once && !h.product->guard && blocks.keep(*h.product, i, name);
+      });
       for (const Held& h : in->second) {
+        if (last != in->second.end() && &h != &*last) continue;
         if (open_type(*h.product, true) != type || has(*h.product, ".ftz") != has(i, ".ftz")) continue;
-        out.push_back(
-            {h.product, &i, n, h.negated, type, h.certain && writers[i.operands[n].name] == 1, h.at_once});
+        const bool certain = last != in->second.end() || (h.certain && writers[name] == 1);
+        out.push_back({h.product, &i, n, h.negated, type, certain, h.at_once});
       }
     }
   });

@@ -15,8 +15,10 @@ struct Contractible {
   size_t operand = 0;     // of the sum, which holds the product: 1 or 2
   bool negated = false;   // by neg on the way
   std::string_view type;  // ".f32"
-  bool certain = false;   // nothing else can stand there: each register on the way is written at one place
-  bool at_once = false;   // the sum takes the product's own register
+  bool certain =
+      false;  // nothing else can stand there: each register on the way is written at one place, or the
+              // product's own is not written again before the sum, which follows whatever happens
+  bool at_once = false;  // the sum takes the product's own register
 };
 
 // Of each add and sub of the function every mul that may stand in one of its operands, of the same type and
@@ -25,19 +27,5 @@ struct Contractible {
 // same. A result is followed by the registers' names through mov and neg, on whatever path; registers of one
 // name are one.
 std::vector<Contractible> contractible(const Function& function);
-
-// `look` at each instruction of a body with an operand, in the order of the text.
-void each_instruction(const std::vector<Statement>& body, const auto& look) {
-  for (const Statement& s : body) {
-    each_instruction(s.body, look);
-    if (s.kind == Statement::Kind::instruction && !s.instruction.operands.empty()) look(s.instruction);
-  }
-}
-
-// `look` at each register's name, or other name, in an operand and all below it.
-void each_name(const Operand& operand, const auto& look) {
-  if (!operand.name.empty()) look(operand.name);
-  for (const Operand& e : operand.elements) each_name(e, look);
-}
 
 }  // namespace bitwell::ptx

@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "model/ptx/blocks.h"
 #include "model/ptx/contraction.h"
 
 namespace bitwell::contraction {
@@ -30,34 +31,19 @@ const Words& words(std::string_view type) {
   return *std::find_if(std::begin(kWords), std::end(kWords), [&](const Words& w) { return w.type == type; });
 }
 
-// Where an instruction stands: those of one block follow each other, each in the same braces.
-struct Place {
-  size_t number = 0, block = 0;
-};
-
-struct Function {
-  std::map<const Instruction*, Place> places{};
-  std::vector<const Instruction*> all{};
-  std::map<std::string, size_t> uses{};  // of registers, by what does not write them
-};
-
-void walk(const std::vector<ptx::Statement>& body, size_t& block, Function& to) {
-  for (const ptx::Statement& s : body) {
-    if (s.kind == ptx::Statement::Kind::label) ++block;
-    if (!s.body.empty()) {
-      ++block;
-      walk(s.body, block, to);
-      ++block;
-    }
-    if (s.kind != ptx::Statement::Kind::instruction) continue;
-    const Instruction& i = s.instruction;
-    to.places[&i] = {to.all.size(), block};
-    to.all.push_back(&i);
+// Of registers, by what reads them.
+std::map<std::string, size_t> uses_in(const ptx::Function& f) {
+  std::map<std::string, size_t> out;
+  ptx::each_instruction(f.body, [&](const Instruction& i) {
     for (size_t n = 0; n < i.operands.size(); ++n)
       if (n != 0 || i.operands[n].kind == ptx::OperandKind::memory)
-        ptx::each_name(i.operands[n], [&](const std::string& name) { ++to.uses[name]; });
-    if (i.opcode == "bra" || i.opcode == "brx" || i.opcode == "call") ++block;
-  }
+        ptx::each_name(i.operands[n], [&](const std::string& name) { ++out[name]; });
+  });
+  return out;
+}
+
+std::string guard_of(const Instruction& i) {
+  return i.guard ? (i.guard->negated ? "@!" : "@") + i.guard->predicate + " " : "";
 }
 
 class Text {
@@ -130,13 +116,15 @@ class Contraction {
  public:
   Contraction(const ptx::Function& function, const std::map<int64_t, LineCode>& code, Text& text,
               size_t& names)
-      : code_(code), text_(text), names_(names), head_(function) {
-    size_t block = 0;
-    walk(function.body, block, function_);
-  }
+      : code_(code),
+        text_(text),
+        names_(names),
+        function_(function),
+        blocks_(function),
+        uses_(uses_in(function)) {}
 
   void tell(Contracted& out) {
-    const std::vector<Contractible> all = ptx::contractible(head_);
+    const std::vector<Contractible> all = ptx::contractible(function_);
     std::vector<const Contractible*> fused;
     for (size_t i = 0; i < all.size();) {
       size_t end = i + 1;
@@ -148,7 +136,7 @@ class Contraction {
     for (const Contractible* c : fused) sums[c->product].push_back(c);
     for (const auto& [product, of] : sums) put(*product, of);
     if (!declared_.empty()) {
-      const size_t at = text_.body(head_);
+      const size_t at = text_.body(function_);
       text_.replace({at, at}, declared_);
     }
   }
@@ -183,21 +171,11 @@ class Contraction {
     return gone;
   }
 
-  // Whether the sum can take the product's own operands: both stand in one block, and nothing between them
-  // writes one.
+  // Whether the sum can take the product's own operands: nothing writes one of them before the sum.
   bool direct(const Instruction& product, const Instruction& sum) const {
-    const Place from = function_.places.at(&product), to = function_.places.at(&sum);
-    if (from.block != to.block || from.number > to.number) return false;
-    for (size_t n = from.number; n < to.number; ++n) {
-      const Instruction& i = *function_.all[n];
-      if (i.operands.empty() || i.operands[0].kind == ptx::OperandKind::memory) continue;
-      bool writes = false;
-      ptx::each_name(i.operands[0], [&](const std::string& name) {
-        writes = writes || name == product.operands[1].name || name == product.operands[2].name;
-      });
-      if (writes) return false;
-    }
-    return true;
+    return std::all_of(product.operands.begin() + 1, product.operands.end(), [&](const ptx::Operand& factor) {
+      return factor.name != product.operands[0].name && blocks_.keep(product, sum, factor.name);
+    });
   }
 
   std::string fresh(const Words& w) {
@@ -209,29 +187,27 @@ class Contraction {
   void put(const Instruction& product, const std::vector<const Contractible*>& sums) {
     const Words& w = words(sums[0]->type);
     std::vector<std::string> taken = text_.operands(product);
-    const std::string guard =
-        product.guard ? (product.guard->negated ? "@!" : "@") + product.guard->predicate + " " : "";
+    const std::string guard = guard_of(product);
     const auto piece = text_.of(product);
-    std::string copies;
+    std::string copies;  // in front of it, behind its guard
     const bool all_direct = std::all_of(sums.begin(), sums.end(),
                                         [&](const Contractible* c) { return direct(product, *c->sum); });
     for (size_t n = 1; n < 3 && !all_direct; ++n) {
       if (product.operands[n].kind != ptx::OperandKind::name) continue;
       const std::string to = fresh(w);
-      copies += " " + guard + std::string(w.copied) + " " + to + ", " + taken[n] + ";";
+      copies += std::string(w.copied) + " " + to + ", " + taken[n] + "; " + guard;
       taken[n] = to;
     }
     for (const Contractible* c : sums) put(*c, taken);
     const auto at_once = [](const Contractible* c) { return c->at_once; };
-    const bool needed = !guard.empty() || !std::all_of(sums.begin(), sums.end(), at_once) ||
-                        function_.uses[product.operands[0].name] != sums.size();
-    text_.replace(needed ? std::pair(piece.second, piece.second) : piece, copies);
+    const bool needed = product.guard || !std::all_of(sums.begin(), sums.end(), at_once) ||
+                        uses_[product.operands[0].name] != sums.size();
+    text_.replace(needed ? std::pair(piece.first, piece.first) : piece, copies);
   }
 
   void put(const Contractible& c, const std::vector<std::string>& product) {
     const Words& w = words(c.type);
-    const std::string guard =
-        c.sum->guard ? (c.sum->guard->negated ? "@!" : "@") + c.sum->guard->predicate + " " : "";
+    const std::string guard = guard_of(*c.sum);
     const std::vector<std::string> written = text_.operands(*c.sum);
     const size_t other = 3 - c.operand;
     std::string a = product[1], addend = written[other], before;
@@ -255,8 +231,9 @@ class Contraction {
   const std::map<int64_t, LineCode>& code_;
   Text& text_;
   size_t& names_;
-  const ptx::Function& head_;
-  Function function_{};
+  const ptx::Function& function_;
+  const ptx::Blocks blocks_;
+  std::map<std::string, size_t> uses_;
   std::string declared_{};
 };
 

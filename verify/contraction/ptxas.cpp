@@ -99,7 +99,7 @@ std::string ptxas_path(const std::vector<std::string>& folders) {
       return path.string();
   throw machine::InputError(
       "there is no ptxas in PATH, CUDA_HOME or /usr/local/cuda: it comes with the CUDA Toolkit, and with "
-      "pip install nvidia-cuda-nvcc");
+      "pip install nvidia-cuda-nvcc, whose folder nvidia/cu13/bin is then to be in PATH");
 }
 
 namespace {

@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "model/layout/layout.h"
+#include "verify/contraction/ptxas.h"
 #include "verify/image/image.h"
 #include "verify/launch/output/recording.h"
 #include "verify/python/alignment.h"
@@ -357,6 +358,14 @@ NB_MODULE(_native, m) {
         return unlocked([&] { return image::ptx_of(std::as_bytes(std::span(all)), {0, folder}); });
       },
       nb::arg("image"), nb::arg("folder") = "");
+  m.def(
+      "fused",
+      [](const std::string& ptx, const std::string& path) {
+        return unlocked([&] {
+          return isa::naming(path, [&] { return contraction::contracted_by_ptxas(ptx, "").contracted.text; });
+        });
+      },
+      nb::arg("ptx"), nb::arg("path") = "");
   m.def("array_at", &array_at, nb::arg("array"));
   m.def(
       "align_allocations_of",

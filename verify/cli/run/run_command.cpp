@@ -228,7 +228,7 @@ Judged run_once(const RunOptions& options, Until& until) {
     const device::Beside beside =
         device::run_beside(*device, before, file, program, std::chrono::seconds(options.device_seconds),
                            capture::share_folder("captures"));
-    verdict += beside_text(beside, on_device);
+    verdict += beside_text(beside, file.launch, on_device);
     tally.failed = tally.failed || !beside.holds();
   }
   const Hazards found = observed.findings.told();

@@ -218,7 +218,7 @@ std::string expectations(const launch::LaunchFile& file, nlohmann::json& facts, 
   return wrong ? out + may_be_fused(file.launch) : out;
 }
 
-std::string beside_text(const device::Beside& beside, nlohmann::json& facts) {
+std::string beside_text(const device::Beside& beside, const launch::Launch& launch, nlohmann::json& facts) {
   facts["device"] = beside.device;
   facts["driver"] = beside.driver;
   facts["outputs"] = nlohmann::json::array();
@@ -239,6 +239,9 @@ std::string beside_text(const device::Beside& beside, nlohmann::json& facts) {
     }
     facts["outputs"].push_back(std::move(one));
   }
+  if (std::any_of(beside.outputs.begin(), beside.outputs.end(),
+                  [](const device::OutputBeside& o) { return o.differs.has_value(); }))
+    out += may_be_fused(launch);
   const device::Unvouched& open = beside.unvouched;
   if (open.instructions.empty()) {
     out += "  every instruction of the kernel has bits of a GPU in bitwell's captures\n";

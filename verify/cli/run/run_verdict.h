@@ -13,7 +13,7 @@ namespace bitwell::cli {
 // the lines.
 std::string expectations(const launch::LaunchFile& file, nlohmann::json& facts, session::Tally& tally);
 
-// Lines, and the same as facts.
-std::string beside_text(const device::Beside& beside, nlohmann::json& facts);
+// Lines, and the same as facts; where an output differs, the sums of the launch that ptxas may fuse.
+std::string beside_text(const device::Beside& beside, const launch::Launch& launch, nlohmann::json& facts);
 
 }  // namespace bitwell::cli

@@ -17,7 +17,7 @@ def opened(options, root):
         return
     try:
         activate(options.bitwell_device or "h200", races=options.bitwell_races, schedules=options.bitwell_schedules or 1, strict=options.bitwell_strict,
-                 autotune=options.bitwell_autotune or "first", report=options.bitwell_report or root / ".bitwell")
+                 fmad=options.bitwell_fmad, autotune=options.bitwell_autotune or "first", report=options.bitwell_report or root / ".bitwell")
     except RuntimeError as error:
         raise pytest.UsageError(str(error)) from None
 

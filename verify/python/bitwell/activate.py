@@ -21,7 +21,7 @@ def loaded_driver() -> Optional[str]:
     return next((p for p in paths if os.path.basename(p).startswith("libcuda.so")), None)
 
 
-def activate(device: str = "h200", *, races: bool = False, schedules: int = 1, strict: bool = False, autotune: str = "first",
+def activate(device: str = "h200", *, races: bool = False, schedules: int = 1, strict: bool = False, fmad: bool = False, autotune: str = "first",
              report: Union[None, str, os.PathLike] = None) -> gpu.Gpu:
     """From now on this process has a GPU that is bitwell: torch's `device="cuda"`, Triton's kernels and
     functions of the CuTe DSL run on it.
@@ -31,7 +31,7 @@ def activate(device: str = "h200", *, races: bool = False, schedules: int = 1, s
     replay it (none are written without). RuntimeError where CUDA's driver library is loaded: a process has one GPU."""
     if device not in DEVICES:
         raise InputError(f"bitwell.activate: there is no device '{device}'; there are {', '.join(DEVICES)}")
-    settings = gpu.Settings(device=device, races=races, schedules=schedules, strict=strict, autotune=autotune,
+    settings = gpu.Settings(device=device, races=races, schedules=schedules, strict=strict, fmad=fmad, autotune=autotune,
                             report=None if report is None else pathlib.Path(report).resolve())
     if gpu.running():
         if gpu.current().settings == settings:

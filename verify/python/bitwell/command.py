@@ -86,7 +86,7 @@ def _at(folder: str, what: Any) -> Any:
 
 
 def run(launch: os.PathLike | str | Mapping, *, races: bool = False, schedules: int = 1, schedule: str = "",
-        seed: int = 0, strict: bool = False, numeric: bool = False, device: str = "") -> Ran:
+        seed: int = 0, strict: bool = False, numeric: bool = False, fmad: bool = False, device: str = "") -> Ran:
     """Runs a LAUNCH.json: a path, or its keys (paths in them count from the working directory).
 
     `held` says whether it came to its end as expected, with nothing that is an error. One that ends in a fault holds
@@ -104,6 +104,8 @@ def run(launch: os.PathLike | str | Mapping, *, races: bool = False, schedules: 
         options.append("--strict")
     if numeric:
         options.append("--numeric")
+    if fmad:
+        options.append("--fmad")
     if device:
         options += ["--device", device]
     launch = _at(os.getcwd(), launch) if isinstance(launch, Mapping) else os.fspath(launch)

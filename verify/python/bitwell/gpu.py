@@ -9,7 +9,7 @@ import time
 from typing import Optional
 
 from . import record
-from ._native import InputError, ModelBug, Snapshot, Unsupported
+from ._native import InputError, ModelBug, Snapshot, Unsupported, fused
 from .devices import DEVICES
 from .process import Process, cluster_of, three, whole
 
@@ -23,6 +23,7 @@ class Settings:
     races: bool = False
     schedules: int = 1
     strict: bool = False
+    fmad: bool = False  #: products and sums are fused where ptxas fuses them
     autotune: str = "first"  #: of Triton's configurations: the first that compiles, or all, compared
     report: Optional[pathlib.Path] = None  #: where launch files go
     keep: bool = False  #: of every launch, not of those alone at which something was found
@@ -98,6 +99,8 @@ class Gpu(Process):
 
     # Launches.
     def load(self, ptx, path=""):
+        if self.settings.fmad:
+            ptx = fused(ptx, path)
         module = super().load(ptx, path)
         self.texts[module] = ptx
         return module

@@ -231,13 +231,15 @@ class Module:
 
     `image` is PTX, or the bytes of a file that has PTX: a cubin made with -lineinfo, a fat binary, an object file, a
     program; `folder` is where to look for the PTX of machine code that has none. A name finds the entry that is called so, in PTX or in C++, or the only one
-    whose C++ name has it as a part. `.variables` are its __device__ and __constant__ ones.
+    whose C++ name has it as a part. `.variables` are its __device__ and __constant__ ones. `fmad`: products and sums are
+    fused where ptxas fuses them, as of `bitwell run --fmad`.
     """
 
     def __init__(self, image: Union[str, bytes], *, path: str = "", folder: str = "",
-                 process: Optional[Process] = None):
+                 process: Optional[Process] = None, fmad: bool = False):
         self.process = the_process() if process is None else process
-        self.number = self.process.load(_text_of(image, path, folder), path)
+        text = _text_of(image, path, folder)
+        self.number = self.process.load(_native.fused(text, path) if fmad else text, path)
         j = json.loads(self.process._native.module(self.number))
         self.target: str = j["target"]
         self.entries: dict[str, Entry] = {}
@@ -251,10 +253,10 @@ class Module:
 
     @classmethod
     def from_file(cls, path: Union[str, os.PathLike], *, folder: str = "",
-                  process: Optional[Process] = None) -> "Module":
+                  process: Optional[Process] = None, fmad: bool = False) -> "Module":
         """The module in a file."""
         with open(path, "rb") as f:
-            return cls(f.read(), path=os.fspath(path), folder=folder, process=process)
+            return cls(f.read(), path=os.fspath(path), folder=folder, process=process, fmad=fmad)
 
     def __getitem__(self, name: str) -> Entry:
         if name in self.entries:

@@ -25,6 +25,7 @@ def pytest_addoption(parser):
     group.addoption("--bitwell-autotune", choices=("first", "all"),
                     help="of Triton's configurations the first that compiles is taken (first), or each is run once and its bits compared (all)")
     group.addoption("--bitwell-strict", action="store_true", help="what devices take though the manual does not promise it is a fault")
+    group.addoption("--bitwell-fmad", action="store_true", help="products and sums are fused where ptxas fuses them, which is asked")
     group.addoption("--bitwell-report", type=pathlib.Path, metavar="DIR", help="folder for the launch files that replay what was found (.bitwell)")
 
 
@@ -47,7 +48,7 @@ def pytest_configure(config):
         opened(config.option, config.rootpath)
         config.pluginmanager.register(Plugin(config), "bitwell-tests")
         return
-    for name in ("device", "races", "schedules", "autotune", "strict", "report"):
+    for name in ("device", "races", "schedules", "autotune", "strict", "fmad", "report"):
         if config.getoption(f"bitwell_{name}"):
             raise pytest.UsageError(f"--bitwell-{name} does nothing without --bitwell")
 

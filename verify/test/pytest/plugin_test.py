@@ -167,6 +167,7 @@ def test_once_more(kept): pass
 
 @pytest.mark.parametrize("options, says", [
     (("--bitwell-races",), "--bitwell-races does nothing without --bitwell"), (("--bitwell-device", "b200"), "--bitwell-device does nothing without --bitwell"),
+    (("--bitwell-fmad",), "--bitwell-fmad does nothing without --bitwell"),
     (("--bitwell", "--bitwell-schedules", "-3"), "argument --bitwell-schedules: a number of orders is 1 or more, not '-3'"),
     (("--bitwell", "--bitwell-schedules", "0"), "1 or more, not '0'"), (("--bitwell", "--bitwell-schedules", "many"), "1 or more, not 'many'"),
     (("--bitwell", "--bitwell-device", "b300"), "invalid choice: 'b300'*h200*b200*rtx*")])
@@ -318,6 +319,25 @@ def test_a_program_has_the_gpu_when_it_asks_for_it():
     assert ran.stdout == "NVIDIA B200\n" and "RuntimeError: bitwell.activate: this process has an NVIDIA B200 already" in ran.stderr
     ran = activated("bitwell.activate(device='b300')")
     assert "InputError: bitwell.activate: there is no device 'b300'; there are h200, b200, rtx" in ran.stderr
+
+
+def test_products_and_sums_as_ptxas_fuses_them(run):
+    sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "python"))
+    import kernels
+
+    text = f'''
+import numpy
+import bitwell as b
+def test_square(bitwell):
+    x, y = numpy.float32([1 + 2**-23]), numpy.float32([1 + 2**-22])
+    b.Module({kernels.HEAD + kernels.SQUARE!r})["square"].launch(1, 1, x, y)
+    assert y[0] == LEFT
+'''
+    run(text.replace("LEFT", "0"), "--bitwell").assert_outcomes(passed=1)
+    run(text.replace("LEFT", "2**-46"), "--bitwell", "--bitwell-fmad").assert_outcomes(passed=1)
+    ran = activated("import numpy", "gpu = bitwell.activate(fmad=True)", "x, y = numpy.float32([1 + 2**-23]), numpy.float32([1 + 2**-22])",
+                    f"bitwell.Module({kernels.HEAD + kernels.SQUARE!r})['square'].launch(1, 1, x, y)", "print(y[0] == 2**-46)")
+    assert ran.stdout == "True\n", ran.stderr
 
 
 def test_a_driver_that_is_loaded_is_not_stood_in_for(tmp_path, run):

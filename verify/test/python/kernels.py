@@ -19,6 +19,9 @@ BOUND = entry("_Z3addPfPKfi", ".param .u64 _Z3addPfPKfi_param_0, .param .u64 _Z3
               POINTERS.replace("[x]", "[_Z3addPfPKfi_param_0]").replace("[y]", "[_Z3addPfPKfi_param_1]")
               + "ld.param.u32 %r1, [_Z3addPfPKfi_param_2];\nsetp.ge.s32 %p0, %r0, %r1;\n@%p0 ret;\n"
               "ld.global.f32 %f0, [%a3];\nld.global.f32 %f1, [%a4];\nadd.f32 %f0, %f0, %f1;\nst.global.f32 [%a3], %f0;\n")
+# y = x * x - y, of which ptxas makes one instruction.
+SQUARE = entry("square", TWO, POINTERS + "ld.global.f32 %f0, [%a3];\nld.global.f32 %f1, [%a4];\nmul.f32 %f0, %f0, %f0;\n"
+               "sub.f32 %f0, %f0, %f1;\nst.global.f32 [%a4], %f0;\n")
 # Each CTA turns its own 32 words a thousand times; of the CTA whose number stands in y it stores beside them.
 TURNS = entry("turns", TWO, "ld.param.u64 %a0, [x];\nld.param.u64 %a1, [y];\nmov.u32 %r0, %tid.x;\nmov.u32 %r1, %ctaid.x;\n"
               "mad.lo.u32 %r2, %r1, 32, %r0;\nmul.wide.u32 %a2, %r2, 4;\nadd.u64 %a0, %a0, %a2;\nmov.u32 %r3, 1000;\n"

@@ -275,6 +275,14 @@ class Verdicts(unittest.TestCase):
                 now = pickle.loads(pickle.dumps(was))
                 self.assertIs(now.report.fault, now)
 
+    def test_products_and_sums_as_ptxas_fuses_them(self):
+        for fmad, left in ((False, 0), (True, 2**-46)):
+            x, y = np.float32([1 + 2**-23]), np.float32([1 + 2**-22])
+            bitwell.Module(kernels.HEAD + kernels.SQUARE, fmad=fmad)["square"].launch(1, 1, x, y)
+            self.assertEqual(y[0], left)
+        with self.assertRaisesRegex(bitwell.InputError, "^'k.ptx': ptxas .* does not take it for sm_90a: line .*error"):
+            bitwell.Module(kernels.HEAD + kernels.SQUARE.replace("sub.f32 %f0", "sub.f32 %a0"), path="k.ptx", fmad=True)
+
     def test_losses_of_half_precision(self):
         report = module(kernels.HALF)["half"].launch(1, 1, np.zeros(1, np.float16), numeric=True)
         (losses,) = report.losses
