@@ -25,14 +25,10 @@ machine::Observer Checker::observer() {
 void Checker::tell(const machine::Event& event) {
   if (const auto* a = std::get_if<machine::Access>(&event.what)) {
     Cluster& c = clusters_.of(event.first_cta);
-    const Part part{&c, a->mbarrier ? 0 : a->operation};
-    if (part.operation != 0 && part == last_part_)
-      conflicts_.next_part();
-    else
-      conflicts_.next_event();
-    last_part_ = part;
+    begin_part({&c, a->mbarrier ? 0 : a->operation});
     return told(*a, c);
   }
+  if (const auto* turns = std::get_if<machine::ByTurns>(&event.what)) return told(*turns, event.first_cta);
   conflicts_.next_event();
   last_part_ = {};
   if (const auto* s = std::get_if<Synchronisation>(&event.what)) {
@@ -42,8 +38,36 @@ void Checker::tell(const machine::Event& event) {
   }
 }
 
+void Checker::begin_part(const Part& part) {
+  if (part.operation != 0 && part == last_part_)
+    conflicts_.next_part();
+  else
+    conflicts_.next_event();
+  last_part_ = part;
+}
+
+void Checker::told(const machine::ByTurns& turns, const std::array<uint32_t, 3>& first_cta) {
+  const size_t count = turns.of.front().addresses.size();
+  if (addresses_ && std::any_of(turns.of.begin(), turns.of.end(),
+                                [&](const machine::Access& a) { return addresses_->asks_for(a); })) {
+    for (size_t i = 0; i < count; ++i) {
+      if (i != 0) ledger_.findings.pass(turns.between);
+      for (machine::Access piece : turns.of) {
+        piece.addresses = piece.addresses.subspan(i, 1);
+        tell({first_cta, piece});
+      }
+    }
+    return;
+  }
+  Cluster& c = clusters_.of(first_cta);
+  begin_part({&c, turns.of.front().operation});
+  if (held_back_) hold_back_no_more(c);
+  operations_.by_turns(turns, c);
+  conflicts_.drop_sets(clusters_);
+}
+
 void Checker::told(const machine::Access& a, Cluster& c) {
-  if (a.operation == 0 || a.addresses.size() == 1 || !addresses_ || !addresses_->follows(a)) {
+  if (a.operation == 0 || a.addresses.size() == 1 || !addresses_ || !addresses_->asks_for(a)) {
     ledger_.findings.next_access();
     return access(a, c);
   }

@@ -75,25 +75,19 @@ bool Conflicts::made_as_before(const Reach& r, ShadowPage& page, uint64_t first,
   return false;
 }
 
-void Conflicts::reach_page(const Reach& r, ShadowPage& page, uint64_t begin, uint64_t first, uint64_t end) {
-  came_.resize(kMostCame);
-  const size_t place = came_count_ % kMostCame;
-  Came& came = came_[place];
-  came.record = 0;
-  came.which.clear();
-  came.found.clear();
-  came.change.begin(page, first, end);
-  bool counted = true;
-  const auto found = [&](uint64_t times) {
-    const FindingList::Marked& marked = ledger_.findings.marked();
-    counted = counted && marked.counted;
-    if (marked.which.empty()) return;
-    came.which.insert(came.which.end(), marked.which.begin(), marked.which.end());
-    came.found.push_back({marked.which.size(), times});
+// Calls found(times) behind each cell, and where so many came to the same.
+template <class Found>
+void Conflicts::reach_cells(const Reach& r, ShadowPage& page, uint64_t begin, uint64_t first, uint64_t end,
+                            const Pieces& pieces, Found found) {
+  const uint64_t cells = pieces.bytes >> page.shift();
+  uint64_t passed = 1;  // pieces
+  const auto pass = [&](uint64_t to) {
+    for (; passed < to; ++passed) ledger_.findings.pass(pieces.apart);
   };
   page.each(
       first, end,
       [&](Cell& cell, uint64_t i) {
+        if (pieces.count != 1) pass((i - first) / cells + 1);
         reach(r, cell, begin + (i << page.shift()), uint64_t{1} << page.shift());
         found(1);
       },
@@ -102,6 +96,26 @@ void Conflicts::reach_page(const Reach& r, ShadowPage& page, uint64_t begin, uin
         if (told) found(times);
         return told;
       });
+  pass(pieces.count);
+}
+
+void Conflicts::reach_page(const Reach& r, ShadowPage& page, uint64_t begin, uint64_t first, uint64_t end,
+                           const Pieces& pieces) {
+  came_.resize(kMostCame);
+  const size_t place = came_count_ % kMostCame;
+  Came& came = came_[place];
+  came.record = 0;
+  came.which.clear();
+  came.found.clear();
+  came.change.begin(page, first, end);
+  bool counted = true;
+  reach_cells(r, page, begin, first, end, pieces, [&](uint64_t times) {
+    const FindingList::Marked& marked = ledger_.findings.marked();
+    counted = counted && marked.counted;
+    if (marked.which.empty()) return;
+    came.which.insert(came.which.end(), marked.which.begin(), marked.which.end());
+    came.found.push_back({marked.which.size(), times});
+  });
   ++came_missed_;
   if (!came.change.end(page) || !counted) return;
   came.record = r.record;
@@ -113,13 +127,8 @@ void Conflicts::reach_page(const Reach& r, ShadowPage& page, uint64_t begin, uin
 }
 
 void Conflicts::reach_page_alone(const Reach& r, ShadowPage& page, uint64_t begin, uint64_t first,
-                                 uint64_t end) {
-  page.each(
-      first, end,
-      [&](Cell& cell, uint64_t i) {
-        reach(r, cell, begin + (i << page.shift()), uint64_t{1} << page.shift());
-      },
-      [&](uint64_t times) { return again(times); });
+                                 uint64_t end, const Pieces& pieces) {
+  reach_cells(r, page, begin, first, end, pieces, [](uint64_t) {});
 }
 
 // Whether each lane is behind what that one has done, who is turned as the lane is; nothing where that is so

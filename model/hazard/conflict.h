@@ -77,13 +77,23 @@ class Conflicts {
   }
   // The same by an operation, or one instruction of a warp: of pieces that come one after the other what came
   // of one is made of others that held the same.
-  void reach_alike(const Reach& r, Shadow& shadow, uint64_t address, uint64_t bytes) {
-    shadow.each_page(address, bytes, [&](ShadowPage& page, uint64_t begin, uint64_t first, uint64_t end) {
-      if (came_missed_ > kMostMissed)
-        reach_page_alone(r, page, begin, first, end);
-      else if (!made_as_before(r, page, first, end))
-        reach_page(r, page, begin, first, end);
-    });
+  // Pieces may be several, side by side: of one page then, each of kWhole bytes at least. The first has been
+  // counted as an access, the next ones are so many accesses behind each other.
+  struct Pieces {
+    uint64_t bytes;
+    uint64_t count = 1, apart = 1;
+  };
+  static constexpr uint64_t kWhole = uint64_t{1} << ShadowPage::kCoarsest;  // a cell has no more
+  void reach_alike(const Reach& r, Shadow& shadow, uint64_t address, const Pieces& pieces) {
+    shadow.each_page(address, pieces.bytes * pieces.count,
+                     [&](ShadowPage& page, uint64_t begin, uint64_t first, uint64_t end) {
+                       if (came_missed_ > kMostMissed)
+                         reach_page_alone(r, page, begin, first, end, pieces);
+                       else if (made_as_before(r, page, first, end))
+                         ledger_.findings.pass((pieces.count - 1) * pieces.apart);
+                       else
+                         reach_page(r, page, begin, first, end, pieces);
+                     });
   }
   // Whether as many cells that hold what the one did that was reached last come to the same, which is counted
   // then.
@@ -131,9 +141,14 @@ class Conflicts {
     size_t next = 0;  // the one that was made, or made again, behind it
   };
   bool made_as_before(const Reach& r, ShadowPage& page, uint64_t first, uint64_t end);
-  void reach_page_alone(const Reach& r, ShadowPage& page, uint64_t begin, uint64_t first, uint64_t end);
+  void reach_page_alone(const Reach& r, ShadowPage& page, uint64_t begin, uint64_t first, uint64_t end,
+                        const Pieces& pieces);
   bool made_as(size_t i, const Reach& r, ShadowPage& page, uint64_t first, uint64_t end);
-  void reach_page(const Reach& r, ShadowPage& page, uint64_t begin, uint64_t first, uint64_t end);
+  void reach_page(const Reach& r, ShadowPage& page, uint64_t begin, uint64_t first, uint64_t end,
+                  const Pieces& pieces);
+  template <class Found>
+  void reach_cells(const Reach& r, ShadowPage& page, uint64_t begin, uint64_t first, uint64_t end,
+                   const Pieces& pieces, Found found);
   Readers read_too(const Reach& r, Readers before);
   bool in_any_turn(const Reach& r, const Reader& old) const;
   Said behind_all(const Reach& r, Readers those, uint64_t address, uint64_t size);

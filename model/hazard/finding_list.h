@@ -24,6 +24,8 @@ class FindingList {
     ++accesses_;
     mark();
   }
+  // So many have come of which nothing is found.
+  void pass(uint64_t count) { accesses_ += count; }
   // What is added from now on may be what comes several times.
   void mark() {
     marked_.which.clear();

@@ -92,29 +92,73 @@ void Operations::keeps_map(Operation& op, const Warp& w, int ptx_line) {
       [](uint64_t) { return true; });
 }
 
-void Operations::access(const machine::Access& a, Cluster& c) {
+Operations::Way* Operations::way(size_t place, const machine::Access& a, Cluster& c) {
+  Way& way = ways_[place];
   const uint64_t rank = (a.addresses[0] - machine::kSharedWindow) >> machine::kRankShift;
-  const bool again = conflicts_.series() == way_.series && way_.shadow != nullptr &&
-                     way_.shadow == shadow_of(c, ledger_.global, a.addresses[0]) &&
-                     (way_.shadow == &ledger_.global || way_.rank == rank) && way_.kind == a.kind &&
-                     way_.issuer == a.issuer && way_.site.ptx_line == a.ptx_line && way_.order == a.order;
-  if (!again) {
-    way_.shadow = nullptr;
-    if (!find_way(a, c)) return;
-    way_.rank = rank;
-    way_.series = conflicts_.series();
-  }
-  const bool shared = way_.shadow != &ledger_.global;
-  for (const uint64_t& piece : a.addresses) {  // of one memory
-    if (&piece != a.addresses.data()) ledger_.findings.next_access();
-    if (!way_.of_group && shared && clusters_.several_ctas())
-      peer_access(ledger_, a, c, way_.viewers[0], way_.site, piece);
-    if (launches_.overlaps() && !shared) launches_.behind(way_.r, piece, a.bytes);
-    conflicts_.reach_alike(way_.r, *way_.shadow, piece, a.bytes);
+  if (conflicts_.series() == way.series && way.shadow != nullptr &&
+      way.shadow == shadow_of(c, ledger_.global, a.addresses[0]) &&
+      (way.shadow == &ledger_.global || way.rank == rank) && way.kind == a.kind && way.issuer == a.issuer &&
+      way.site.ptx_line == a.ptx_line && way.order == a.order)
+    return &way;
+  way.shadow = nullptr;
+  if (!find(way, a, c)) return nullptr;
+  way.rank = rank;
+  way.series = conflicts_.series();
+  return &way;
+}
+
+void Operations::reach(Way& way, const machine::Access& a, uint64_t piece, Cluster& c) {
+  const bool shared = way.shadow != &ledger_.global;
+  if (!way.of_group && shared && clusters_.several_ctas())
+    peer_access(ledger_, a, c, way.viewers[0], way.site, piece);
+  if (launches_.overlaps() && !shared) launches_.behind(way.r, piece, a.bytes);
+  conflicts_.reach_alike(way.r, *way.shadow, piece, {a.bytes});
+}
+
+void Operations::access(const machine::Access& a, Cluster& c) {
+  Way* const found = way(a.kind == machine::AccessKind::read ? 0 : 1, a, c);
+  if (found != nullptr) reach_all(*found, a, 1, c);
+}
+
+// All pieces, of one memory, each so many accesses behind the one before; the first has been counted as one.
+void Operations::reach_all(Way& way, const machine::Access& a, uint64_t apart, Cluster& c) {
+  const bool together = std::has_single_bit(a.bytes) && a.bytes >= Conflicts::kWhole &&
+                        !clusters_.several_ctas() && !launches_.overlaps();
+  for (size_t i = 0; i < a.addresses.size();) {
+    if (i != 0) ledger_.findings.pass(apart - 1), ledger_.findings.next_access();
+    const uint64_t address = a.addresses[i];
+    uint64_t count = 1;
+    if (together && address % a.bytes == 0) {
+      const uint64_t end = (address / ShadowPage::kPageBytes + 1) * ShadowPage::kPageBytes;
+      while (i + count < a.addresses.size() && address + count * a.bytes < end &&
+             a.addresses[i + count] == address + count * a.bytes)
+        ++count;
+    }
+    if (count == 1)
+      reach(way, a, address, c);
+    else
+      conflicts_.reach_alike(way.r, *way.shadow, address, {a.bytes, count, apart});
+    i += count;
   }
 }
 
-bool Operations::find_way(const machine::Access& a, Cluster& c) {
+void Operations::by_turns(const machine::ByTurns& turns, Cluster& c) {
+  std::array<Way*, machine::ByTurns::kMost> found{};
+  for (size_t i = 0; i < turns.of.size(); ++i) found[i] = way(i, turns.of[i], c);
+  if (turns.of.size() == 1 && found[0] != nullptr) {
+    ledger_.findings.next_access();
+    return reach_all(*found[0], turns.of[0], 1 + turns.between, c);
+  }
+  for (size_t piece = 0; piece < turns.of.front().addresses.size(); ++piece) {
+    if (piece != 0) ledger_.findings.pass(turns.between);
+    for (size_t i = 0; i < turns.of.size(); ++i) {
+      ledger_.findings.next_access();
+      if (found[i] != nullptr) reach(*found[i], turns.of[i], turns.of[i].addresses[piece], c);
+    }
+  }
+}
+
+bool Operations::find(Way& way, const machine::Access& a, Cluster& c) {
   const auto mma = c.mma_operations.find(a.operation);
   if (c.starting != nullptr && mma == c.mma_operations.end()) c.mma_operations[a.operation] = c.starting;
   Warpgroup* const group = mma != c.mma_operations.end() ? mma->second : c.starting;
@@ -124,11 +168,11 @@ bool Operations::find_way(const machine::Access& a, Cluster& c) {
   if (shadow == nullptr) return false;
   const bool shared = shadow != &ledger_.global;
   const bool reads = a.kind == machine::AccessKind::read;
-  Site& site = way_.site = {a.ptx_line, Actor::wgmma, a.kind, a.order};
+  Site& site = way.site = {a.ptx_line, Actor::wgmma, a.kind, a.order};
   if (a.kind == machine::AccessKind::update)  // a reduction, which is relaxed (PTX ISA 9.0, 9.7.9.25.4)
     site.order.semantics = machine::Semantics::relaxed, site.order.scope = machine::Scope::gpu;
-  std::array<Viewer, machine::kLanes>& viewers = way_.viewers;
-  Reach& r = way_.r = {viewers.data(), 1, false, &site, 0, 1, shared ? 0ul : 1ul, nullptr, nullptr};
+  std::array<Viewer, machine::kLanes>& viewers = way.viewers;
+  Reach& r = way.r = {viewers.data(), 1, false, &site, 0, 1, shared ? 0ul : 1ul, nullptr, nullptr};
   if (group != nullptr) {
     r.viewer_count = std::min<size_t>(group->running.size(), 4);
     for (size_t i = 0; i < r.viewer_count; ++i) {
@@ -151,11 +195,11 @@ bool Operations::find_way(const machine::Access& a, Cluster& c) {
     if (!reads) r.lanes = std::bit_floor(r.lanes);  // the last of them: what it did, the others have done
     r.record = record_of(op, site, address, reads, shared, r.lanes);
   }
-  way_.shadow = shadow;
-  way_.kind = a.kind;
-  way_.order = a.order;
-  way_.issuer = a.issuer;
-  way_.of_group = group != nullptr;
+  way.shadow = shadow;
+  way.kind = a.kind;
+  way.order = a.order;
+  way.issuer = a.issuer;
+  way.of_group = group != nullptr;
   return true;
 }
 

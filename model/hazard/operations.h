@@ -12,6 +12,8 @@ class Operations {
   void issued(const machine::Synchronisation& s, Cluster& c);
   // One reaches shared or global memory.
   void access(const machine::Access& a, Cluster& c);
+  // The first of these has been counted as an access.
+  void by_turns(const machine::ByTurns& turns, Cluster& c);
   // Groups of copies are committed and waited for.
   static void groups(const machine::Synchronisation& s, Warp& w);
 
@@ -36,9 +38,13 @@ class Operations {
     std::array<Viewer, machine::kLanes> viewers;
     Reach r{};
   };
-  bool find_way(const machine::Access& a, Cluster& c);
+  // Remembered at that place; nullptr: it reaches nothing that is watched.
+  Way* way(size_t place, const machine::Access& a, Cluster& c);
+  bool find(Way& way, const machine::Access& a, Cluster& c);
+  void reach(Way& way, const machine::Access& a, uint64_t piece, Cluster& c);
+  void reach_all(Way& way, const machine::Access& a, uint64_t apart, Cluster& c);
 
-  Way way_;
+  std::array<Way, machine::ByTurns::kMost> ways_;
   Ledger& ledger_;
   Clusters& clusters_;
   Conflicts& conflicts_;

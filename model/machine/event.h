@@ -87,16 +87,25 @@ struct Reached {
   std::vector<std::string> under_way;
 };
 
+// An operation reaches pieces by turns: the first of each of these accesses, then the second of each, and so
+// on. Told before any of them is reached, to who wants pieces.
+struct ByTurns {
+  static constexpr size_t kMost = 4;
+  std::span<const Access> of;  // at most kMost, of one operation, with as many pieces each
+  uint32_t between = 0;        // accesses between two turns of which nobody need be told
+};
+
 struct Event {
   std::array<uint32_t, 3> first_cta;  // of the cluster
-  std::variant<Turn, OperationStep, PhaseOver, Access, Reached, Synchronisation> what;
+  std::variant<Turn, OperationStep, PhaseOver, Access, Reached, Synchronisation, ByTurns> what;
 };
 struct Observer {
   std::function<void(const Event&)> tell;
   bool accesses = false;     // wants Access and Synchronisation too
   std::vector<int> lines{};  // wants Reached of these PTX lines
   bool steps = true;         // wants Turn, OperationStep and PhaseOver
-  bool pieces = false;       // wants several reads of as many bytes each by one operation as one Access
+  bool pieces = false;       // wants several pieces of as many bytes each, which one operation reaches, as
+                             // one Access; and ByTurns
 };
 
 }  // namespace bitwell::machine

@@ -48,6 +48,9 @@ Cluster::Cluster(Grid& g, std::array<uint32_t, 3> first)
   watched_ = std::any_of(observers.begin(), observers.end(), [](const auto& o) { return o.steps; });
   accesses_watched_ = g.options.follow != nullptr || std::any_of(observers.begin(), observers.end(),
                                                                  [](const auto& o) { return o.accesses; });
+  each_access_watched_ =
+      g.options.follow != nullptr ||
+      std::any_of(observers.begin(), observers.end(), [](const auto& o) { return o.accesses && !o.pieces; });
   const Policy policy = g.options.schedule.policy;
   yielded_ = g.options.chooser != nullptr;  // behind every effect
   exploring_ = yielded_ || (policy != Policy::lazy && policy != Policy::eager);
@@ -92,7 +95,7 @@ void Cluster::tell(const machine::Event& event) const {
 
 void Cluster::note_writers() {
   if (writers_ == nullptr) writers_ = std::make_unique<LastWriters>(grid.program);
-  accesses_watched_ = true;
+  accesses_watched_ = each_access_watched_ = true;
 }
 
 void Cluster::tell(const machine::Access& access) const {
@@ -118,6 +121,11 @@ void Cluster::tell(const machine::Access& access) const {
     else
       observer.tell({first_, access});
   }
+}
+
+void Cluster::tell(const machine::ByTurns& accesses) const {
+  for (const machine::Observer& observer : grid.options.observers)
+    if (observer.accesses) observer.tell({first_, accesses});
 }
 
 void Cluster::tell(const machine::Synchronisation& synchronisation) const {

@@ -99,7 +99,11 @@ class Cluster {
 
   // Whether someone wants to hear of every access to memory.
   bool accesses_watched() const { return accesses_watched_; }
+  // Whether someone wants to hear of each by itself, before the next is made.
+  bool each_access_watched() const { return each_access_watched_; }
   void tell(const machine::Access& access) const;
+  // To be called only where not each access is watched.
+  void tell(const machine::ByTurns& accesses) const;
   // To be called only where accesses are watched.
   void tell(const machine::Synchronisation& synchronisation) const;
   void tell(machine::Reached reached) const;
@@ -155,7 +159,7 @@ class Cluster {
   bool first_to_end_ = false;
   Took* counted_ = nullptr;
   bool watched_ = false;
-  bool accesses_watched_ = false;
+  bool accesses_watched_ = false, each_access_watched_ = false;
   std::unique_ptr<LastWriters> writers_;
   void tell(const machine::Event& event) const;
   void tell(machine::OperationStep::Kind kind, const machine::Agent& agent) const;

@@ -87,6 +87,47 @@ void Port::tell(AccessKind kind, const machine::Region& at, Alike& alike) const 
   alike.count = 0;
 }
 
+namespace {
+
+// Some of them, by generic address.
+using Addresses = std::array<uint64_t, machine::kLanes>;
+std::span<const uint64_t> addresses_of(const Cluster& cluster, const Port::Rows& rows, uint32_t first,
+                                       uint32_t count, Addresses& out) {
+  const uint64_t begin = generic_address(cluster, *rows.at, rows.address);
+  for (uint32_t i = 0; i < count; ++i) out[i] = begin + (first + i) * rows.step;
+  return {out.data(), count};
+}
+
+}  // namespace
+
+void Port::tell_rows(AccessKind kind, const Rows& rows, uint32_t count, uint64_t size) const {
+  Addresses addresses;
+  machine::Access access = by_operation(kind, size);
+  for (uint32_t first = 0; first < count; first += machine::kLanes) {
+    const uint32_t some = std::min<uint32_t>(machine::kLanes, count - first);
+    access.addresses = addresses_of(cluster_, rows, first, some, addresses);
+    cluster_.tell(access);
+  }
+}
+
+void Port::tell_rows(const Rows& read, std::span<const Rows> written, uint32_t count, uint64_t size) const {
+  std::array<Addresses, machine::ByTurns::kMost> addresses;
+  std::vector<machine::Access> all;
+  all.reserve(machine::ByTurns::kMost);
+  for (uint32_t first = 0; first < count; first += machine::kLanes) {
+    const uint32_t some = std::min<uint32_t>(machine::kLanes, count - first);
+    all.clear();
+    const bool passed = passed_over(*read.at);  // the first of them
+    const auto add = [&](AccessKind kind, const Rows& rows) {
+      all.push_back(by_operation(kind, size));
+      all.back().addresses = addresses_of(cluster_, rows, first, some, addresses[all.size() - 1]);
+    };
+    if (!passed) add(AccessKind::read, read);
+    for (const Rows& rows : written) add(AccessKind::write, rows);
+    cluster_.tell(machine::ByTurns{all, passed ? 1u : 0u});
+  }
+}
+
 machine::Access Port::by_operation(AccessKind kind, uint64_t size) const {
   machine::Access out{kind,
                       order_,

@@ -163,6 +163,17 @@ class Port {
   }
   // Who wants to know what a value comes to that counts as never written, or nullptr.
   Follow* follow() const { return cluster_.grid.options.follow; }
+  // Rows of so many bytes, the first at `address`, the others so much behind each other.
+  struct Rows {
+    const machine::Region* at;
+    uint64_t address, step;
+  };
+  static constexpr size_t kMostWritten = machine::ByTurns::kMost - 1;
+  // An operation is about to read or write so many. To be called only where accesses are watched, but not
+  // each by itself; likewise
+  void tell_rows(AccessKind kind, const Rows& rows, uint32_t count, uint64_t size) const;
+  // the same of rows that it reads and writes by turns: each in up to kMostWritten places.
+  void tell_rows(const Rows& read, std::span<const Rows> written, uint32_t count, uint64_t size) const;
   // Cells of a CTA's tensor memory are about to be reached: `columns` of 4 bytes in each of `lanes` lanes,
   // but for `gap` of them behind the first `before`.
   void cells(AccessKind kind, const Cta& cta, uint32_t lane, uint32_t lanes, uint32_t column,

@@ -30,13 +30,19 @@ void load_strip(const Cluster& cluster, const Strip& strip, const machine::Regio
        reinterpret_cast<std::byte*>(to.raw_defined()));
 }
 
-bool take_strip(const Strip& strip, const machine::Region& from, std::byte* to) {
+uint32_t take_strip(const Strip& strip, const machine::Region& from, std::byte* to) {
   const uint64_t offset = strip.shared - from.base();
   isa::line_moves().copy(from.raw_bytes() + offset, strip.bytes, to, strip.bytes, strip.rows, strip.bytes,
                          strip.keys, strip.shared / isa::kSwizzleLine);
-  return from.raw_defined() == nullptr ||
-         isa::line_moves().all(machine::kWritten, from.raw_defined() + offset,
-                               uint64_t{strip.rows} * strip.bytes);
+  if (from.raw_defined() == nullptr) return strip.rows;
+  const auto written = [&](uint64_t first, uint64_t rows) {
+    return isa::line_moves().all(machine::kWritten, from.raw_defined() + offset + first * strip.bytes,
+                                 rows * strip.bytes);
+  };
+  if (written(0, strip.rows)) return strip.rows;
+  uint32_t out = 0;
+  while (written(out, 1)) ++out;
+  return out;
 }
 
 void put_strip(const Cluster& cluster, const Strip& strip, const std::byte* from, machine::Region& to) {

@@ -22,8 +22,8 @@ struct Strip {
 // From a buffer to shared memory, `offset` bytes behind its start; what was written comes with it.
 void load_strip(const Cluster& cluster, const Strip& strip, const machine::Region& from, machine::Region& to,
                 uint64_t offset);
-// From shared memory to `to`, row behind row; returns whether all of it was written.
-bool take_strip(const Strip& strip, const machine::Region& from, std::byte* to);
+// From shared memory to `to`, row behind row; returns how many rows were all written before one that was not.
+uint32_t take_strip(const Strip& strip, const machine::Region& from, std::byte* to);
 // What take_strip gave, to a buffer.
 void put_strip(const Cluster& cluster, const Strip& strip, const std::byte* from, machine::Region& to);
 

@@ -50,9 +50,29 @@ void Addresses::freed(const machine::Access& a, Cluster& c) {
   }
 }
 
+namespace {
+
+// Whether bytes at those addresses, and at any between them, are in it: all that lies between two places of
+// an object is.
+bool holds_all(const Object& object, uint64_t low, uint64_t high, uint64_t bytes) {
+  const ObjectPlace first = object_place(low), last = object_place(high);
+  return first.space == object.space && last.space == object.space && last.at - first.at == high - low &&
+         object.holds(first.at, high - low + bytes);
+}
+
+}  // namespace
+
+bool Addresses::asks_for(const machine::Access& a) const {
+  if (objects_->heap_at(a.ptx_line) != Objects::Heap::none || !objects_->local_pointers()->none())
+    return true;
+  const Object* const object = object_of(a);
+  if (object == nullptr) return false;
+  const auto [low, high] = std::minmax_element(a.addresses.begin(), a.addresses.end());
+  return !holds_all(*object, *low, *high, a.bytes);
+}
+
 void Addresses::inside_its_object(const machine::Access& a) {
-  const Object* const object =
-      a.kind == machine::AccessKind::read ? objects_->read_at(a.ptx_line) : objects_->written_at(a.ptx_line);
+  const Object* const object = object_of(a);
   if (object == nullptr || a.mbarrier || a.rows != 0) return;
   const uint32_t lanes = a.operation != 0 ? 1 : a.lanes;
   // All lanes' in it where it stands for the first of them, as nearly always.
@@ -77,11 +97,7 @@ void Addresses::inside_its_object(const machine::Access& a) {
     low = std::min(low, address);
     high = std::max(high, address);
   }
-  // All that lies between two places of an object is in it.
-  const ObjectPlace first = object_place(low), last = object_place(high);
-  if (first.space == object->space && last.space == object->space && last.at - first.at == high - low &&
-      object->holds(first.at, high - low + a.bytes))
-    return;
+  if (holds_all(*object, low, high, a.bytes)) return;
   for (uint32_t i = 0; i < machine::kLanes; ++i) {
     if ((lanes >> i & 1) == 0) continue;
     const ObjectPlace place = object_place(a.addresses[i]);

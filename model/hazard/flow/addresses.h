@@ -22,8 +22,8 @@ class Addresses {
 
   const std::shared_ptr<const Objects>& objects() const { return objects_; }
 
-  // Whether anything is known of where the address of that read comes from.
-  bool follows(const machine::Access& read) const { return objects_->read_at(read.ptx_line) != nullptr; }
+  // Whether something may be found of an operation's pieces, one by one.
+  bool asks_for(const machine::Access& a) const;
   // Whether reads of that line have to be told whatever they read.
   bool asks_for_reads(int ptx_line) const {
     return objects_->read_at(ptx_line) != nullptr || !objects_->local_pointers()->none();
@@ -34,6 +34,10 @@ class Addresses {
  private:
   bool heap_call(const machine::Access& a, Cluster& c);
   void freed(const machine::Access& a, Cluster& c);
+  const Object* object_of(const machine::Access& a) const {
+    return a.kind == machine::AccessKind::read ? objects_->read_at(a.ptx_line)
+                                               : objects_->written_at(a.ptx_line);
+  }
   void inside_its_object(const machine::Access& a);
   void follow_handed_over(const machine::Access& a, Cluster& c);
 

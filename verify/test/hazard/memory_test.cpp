@@ -49,7 +49,9 @@ using machine::Synchronisation;
 class Touched {
  public:
   void tell(const machine::Event& event) {
-    if (const auto* a = std::get_if<Access>(&event.what)) {
+    if (const auto* turns = std::get_if<machine::ByTurns>(&event.what)) {
+      for (const Access& a : turns->of) tell({event.first_cta, a});
+    } else if (const auto* a = std::get_if<Access>(&event.what)) {
       if (a->mbarrier) return;  // has no cells
       Bytes& own = clusters_[event.first_cta];
       if (a->rows != 0) return tensor(*a, own);

@@ -117,7 +117,8 @@ void BulkCopy::pieces(bool shared, uint64_t address, uint32_t bytes, Visit visit
 }
 
 // Lines of 128 bytes, which swizzling does not leave.
-static bool whole_lines(uint64_t address, uint64_t bytes) { return ((address | bytes) & 127) == 0; }
+constexpr uint64_t kLine = 128;
+static bool whole_lines(uint64_t address, uint64_t bytes) { return ((address | bytes) & (kLine - 1)) == 0; }
 
 void BulkCopy::poison() {
   const uint64_t base = segments_.front().destination->base();
@@ -152,12 +153,12 @@ void BulkCopy::poison() {
   }
 }
 
-// Whether the bytes go as they are, and nobody is to hear of them.
+// Whether the bytes go as they are, and nobody is to hear of some before others have gone.
 bool BulkCopy::plain() const {
   using machine::TensorType;
   const TensorType type = options_.convert.value_or(TensorType::u8);
   return !options_.reduce && type != TensorType::tf32 && type != TensorType::tf32_ftz &&
-         !cluster_.accesses_watched() && cluster_.grid.options.follow == nullptr;
+         !cluster_.each_access_watched();
 }
 
 // Whether they need stand nowhere between source and destination, of which there is nothing to be said
@@ -187,6 +188,29 @@ run::Strip BulkCopy::strip(size_t first, size_t end) const {
   return out;
 }
 
+// Whether a row's bytes there lie in one piece when they are swizzled.
+bool BulkCopy::one_piece(uint64_t shared_address, uint64_t bytes) const {
+  return options_.swizzle == machine::TensorSwizzle::none ||
+         (bytes == kLine && whole_lines(shared_address, bytes));
+}
+
+// Tells of rows to shared memory from that one on, before `end`; returns of how many: where each is not one
+// piece of either memory, of none.
+size_t BulkCopy::tell_rows(size_t first, size_t end) const {
+  const Segment& of = segment_of(first);
+  const Segment s = of.row(first - of.first);
+  const auto rows = static_cast<uint32_t>(std::min(of.first + of.rows, end) - first);
+  if (s.source == nullptr || !one_piece(s.to | of.to_step, s.bytes) ||
+      targets_.size() > run::Port::kMostWritten)
+    return 0;
+  std::vector<run::Port::Rows> written;
+  for (const CopyTarget& t : targets_)
+    written.push_back({&t.cta->shared, t.cta->shared.base() + (s.to - s.destination->base()), of.to_step});
+  run::Port(cluster_, *this, options_.order)
+      .tell_rows({s.source, s.from, of.from_step}, written, rows, s.bytes);
+  return rows;
+}
+
 void BulkCopy::load_direct(const Segment& s) const {
   for (const CopyTarget& t : targets_) {
     const uint64_t to = t.cta->shared.base() + (s.to - s.destination->base());
@@ -208,6 +232,13 @@ void BulkCopy::read(const Segment& s, std::byte* bytes, uint8_t* defined) const 
           *s.source, [&](auto visit) { pieces(options_.shared_source, s.from, s.bytes, visit); }, bytes,
           defined);
   convert(bytes, s.bytes);
+}
+
+// Likewise; returns whether all of it was written.
+bool BulkCopy::read_written(const Segment& s, std::byte* bytes) const {
+  std::vector<uint8_t> defined(s.bytes);
+  read(s, bytes, defined.data());
+  return machine::all_written(defined.data(), s.bytes);
 }
 
 void BulkCopy::write(Region& region, run::Cta* cta, const Segment& s, const std::byte* bytes,
@@ -311,8 +342,9 @@ Fault BulkCopy::unwritten() const { return Fault(what_ + " reads shared memory t
 
 // First everything is read, then written: wait_group.read tells the two apart.
 bool BulkCopy::step_to_global() {
-  const bool reads = read_ < count_;
+  const bool reads = read_ < count_, heard = cluster_.accesses_watched();
   const size_t end = next_ + cluster_.piece(count_ - next_);
+  const run::Port port(cluster_, *this, options_.order);
   if (reads) {
     if (!cta_->alive()) cta_->outlived(place, what_);
     if (whole_ == nullptr && spare.room >= total_) {
@@ -328,32 +360,41 @@ bool BulkCopy::step_to_global() {
   const bool is_plain = defined_.empty();
   for (; next_ < end; ++next_) {
     const Segment s = row(next_);
-    if (const run::Strip rows = is_plain ? strip(next_, end) : run::Strip{}; rows.rows != 0) {
+    const bool at_once = is_plain && (!heard || one_piece(s.from, s.bytes));
+    if (const run::Strip rows = at_once ? strip(next_, end) : run::Strip{}; rows.rows != 0) {
       if (!reads) {
+        if (heard)
+          port.tell_rows(run::AccessKind::write, {s.destination, s.to, rows.stride}, rows.rows, rows.bytes);
         run::put_strip(cluster_, rows, whole_.get() + at_, *s.destination);
         moved_ += uint64_t{rows.rows} * rows.bytes;
-      } else if (!run::take_strip(rows, *s.source, whole_.get() + at_)) {
-        throw unwritten();
+      } else {
+        const uint32_t written = run::take_strip(rows, *s.source, whole_.get() + at_);
+        if (heard)
+          port.tell_rows(run::AccessKind::read, {s.source, s.from, rows.bytes},
+                         std::min(written + 1, rows.rows), rows.bytes);
+        if (written != rows.rows) throw unwritten();
       }
       at_ += uint64_t{rows.rows} * rows.bytes;
       next_ += rows.rows - 1;
       continue;
     }
     std::byte* const bytes = whole_.get() + at_;
-    uint8_t* const defined = is_plain ? nullptr : defined_.data() + at_;
-    at_ += s.bytes;
     if (is_plain) {
       if (!reads) {
-        run::Port(cluster_, *this, options_.order).write(*s.destination, s.to, s.bytes, bytes);
+        port.write(*s.destination, s.to, s.bytes, bytes);
         moved_ += s.bytes;
-      } else if (!run::Port::collect(
-                     *s.source, s.bytes,
-                     [&](auto visit) { pieces(options_.shared_source, s.from, s.bytes, visit); }, bytes,
-                     whole_lines(s.from, s.bytes) ? std::optional(s.from) : std::nullopt)) {
+      } else if (heard ? !read_written(s, bytes)
+                       : !run::Port::collect(
+                             *s.source, s.bytes,
+                             [&](auto visit) { pieces(options_.shared_source, s.from, s.bytes, visit); },
+                             bytes, whole_lines(s.from, s.bytes) ? std::optional(s.from) : std::nullopt)) {
         throw unwritten();
       }
+      at_ += s.bytes;
       continue;
     }
+    uint8_t* const defined = defined_.data() + at_;
+    at_ += s.bytes;
     if (!reads) {
       write(*s.destination, nullptr, s, bytes, defined);
       moved_ += s.bytes;
@@ -394,11 +435,16 @@ bool BulkCopy::complete(uint64_t bytes) {
 
 bool BulkCopy::step_to_shared() {
   const size_t end = next_ + cluster_.piece(count_ - next_);
-  const bool direct = goes_direct();
+  const bool direct = goes_direct(), heard = cluster_.accesses_watched();
   uint64_t moved = 0;
-  for (; next_ < end; ++next_) {
+  for (size_t told = next_; next_ < end; ++next_) {
+    if (!heard)
+      told = end;
+    else if (direct && next_ >= told)
+      told = next_ + tell_rows(next_, end);
+    const bool at_once = direct && next_ < told;
     const Segment s = row(next_);
-    if (const run::Strip rows = direct ? strip(next_, end) : run::Strip{}; rows.rows != 0) {
+    if (const run::Strip rows = at_once ? strip(next_, told) : run::Strip{}; rows.rows != 0) {
       for (const CopyTarget& t : targets_)
         run::load_strip(cluster_, rows, *s.source, t.cta->shared, s.to - s.destination->base());
       moved += uint64_t{rows.rows} * rows.bytes;
@@ -406,7 +452,7 @@ bool BulkCopy::step_to_shared() {
       continue;
     }
     moved += s.bytes;
-    if (direct && s.source != nullptr) {
+    if (at_once && s.source != nullptr) {
       load_direct(s);
       continue;
     }
@@ -442,7 +488,7 @@ machine::Task BulkCopy::task() const {
   out.bytes = total_ * (times_ - done_);
   out.tensor_map = options_.tensor_map;
   for (const CopyTarget& t : targets_) out.ranks |= 1u << t.cta->rank;
-  constexpr uint64_t kSector = 32, kLine = 128;
+  constexpr uint64_t kSector = 32;
   uint64_t last = 0;  // of those that are counted
   each_row(0, [&](const Segment& s) {
     out.lines += (s.bytes + kLine - 1) / kLine;

@@ -93,8 +93,11 @@ class BulkCopy : public machine::Agent {
   template <class Visit>
   void each_row(size_t first, Visit visit) const;
   run::Strip strip(size_t first, size_t end) const;
+  bool one_piece(uint64_t shared_address, uint64_t bytes) const;
+  size_t tell_rows(size_t first, size_t end) const;
   void load_direct(const Segment& s) const;
   void read(const Segment& s, std::byte* bytes, uint8_t* defined) const;
+  bool read_written(const Segment& s, std::byte* bytes) const;
   void convert(std::byte* bytes, size_t size) const;
   void write(machine::Region& region, run::Cta* cta, const Segment& s, const std::byte* bytes,
              const uint8_t* defined) const;

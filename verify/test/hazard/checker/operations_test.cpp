@@ -90,6 +90,82 @@ TEST(CopiesOfOthers, ReadSeveralPiecesAsOneAfterTheOther) {
   EXPECT_GT(found, 300u);
 }
 
+// Pieces that one operation reads and writes, side by side or not, come to the same told at once, by turns,
+// or one after the other, whatever has been passed over between.
+TEST(CopiesOfOthers, ReachPiecesByTurnsAsOneAfterTheOther) {
+  size_t found = 0;
+  for (uint64_t seed = 0; seed < 500; ++seed) {
+    std::mt19937_64 random(seed);
+    const auto draw = [&](uint64_t below) { return random() % below; };
+    const Triple ctas = seed % 5 == 0 ? Triple{2, 1, 1} : Triple{1, 1, 1};
+    std::array<Trace, 2> both{Trace(ctas, ctas), Trace(ctas, ctas)};
+    for (Trace& t : both) t.checker.keep(seed % 3 == 0 ? 1000 : seed % 3, seed % 2 == 0);
+    uint64_t number = 0;
+    for (uint64_t steps = 4 + draw(30); steps != 0; --steps) {
+      const Who who{{}, static_cast<int>(draw(3)), kAll};
+      const Who issuer{{}, who.warp, 1};
+      const int line = 1 + static_cast<int>(draw(6));
+      const uint64_t what = draw(7), begin = 256 * draw(6), bytes = uint64_t{4} << draw(6);
+      const uint64_t count = 1 + draw(32), many = 1 + draw(3);
+      const auto between = static_cast<uint32_t>(draw(3));
+      const bool waits = draw(2) == 0;
+      std::vector<std::vector<uint64_t>> pieces;
+      std::vector<AccessKind> kinds;
+      for (uint64_t i = 0; i < many; ++i) {
+        const uint64_t apart = draw(2) == 0 ? bytes : 64 * draw(5);
+        const uint64_t first = (draw(2) == 0 ? shared(0, begin) : global(begin)) + 16 * draw(3);
+        std::vector<uint64_t>& all = pieces.emplace_back();
+        for (uint64_t n = 0; n < count; ++n) all.push_back(first + n * apart);
+        kinds.push_back(draw(2) == 0 ? AccessKind::read : AccessKind::write);
+      }
+      if (what >= 4) ++number;
+      for (Trace& t : both) {
+        if (what < 2)
+          t.access(line, who, what == 0 ? AccessKind::write : AccessKind::read, shared(0, begin), {}, 4, 4);
+        if (what == 2) t.meets(20, who, Sync::fence, 3, {Semantics::weak, Scope::cta, Proxy::async});
+        if (what == 3) t.bar(21, {{{}, 0, kAll}, {{}, 1, kAll}, {{}, 2, kAll}});
+        if (what < 4) continue;
+        t.issues(10 + line, issuer, number,
+                 what == 6 ? machine::Ending::mbarrier : machine::Ending::bulk_group);
+        const auto access = [&](uint64_t i, uint64_t piece, uint64_t pieces_too) {
+          machine::Access a{
+              kinds[i],  {Semantics::weak, Scope::cta, Proxy::async}, {},   who.warp, 0, number, 1,
+              10 + line, {pieces[i].data() + piece, pieces_too},      bytes};
+          a.issuer = 0;
+          return a;
+        };
+        std::vector<machine::Access> all;
+        for (uint64_t i = 0; i < many; ++i) all.push_back(access(i, 0, count));
+        if (&t == &both[0]) t.tell(issuer, machine::ByTurns{all, between});
+        for (uint64_t n = 0; &t == &both[1] && n < count; ++n) {
+          // Of bytes that nobody else reaches.
+          const uint64_t far = shared(0, 1 << 16);
+          machine::Access passed = access(0, 0, 1);
+          passed.kind = AccessKind::read;
+          passed.addresses = {&far, 1};
+          for (uint32_t i = 0; n != 0 && i < between; ++i) t.tell(issuer, passed);
+          for (uint64_t i = 0; i < many; ++i) t.tell(issuer, access(i, n, 1));
+        }
+        if (what == 6) continue;
+        t.meets(22, issuer, Sync::bulk_committed);
+        if (waits) t.meets(23, issuer, Sync::bulk_read, 0);
+      }
+    }
+    ASSERT_EQ(both[0].found(), both[1].found()) << "seed " << seed;
+    for (size_t i = 0; i < both[0].checker.findings().size(); ++i) {
+      const auto &x = both[0].checker.findings()[i], &y = both[1].checker.findings()[i];
+      ASSERT_EQ(x.kept, y.kept) << "seed " << seed;
+      ASSERT_EQ(x.met.size(), y.met.size());
+      for (size_t n = 0; n < x.met.size(); ++n) {
+        ASSERT_EQ(x.met[n].access, y.met[n].access) << "seed " << seed;
+        ASSERT_EQ(x.met[n].address, y.met[n].address) << "seed " << seed;
+      }
+    }
+    found += both[0].found().size();
+  }
+  EXPECT_GT(found, 1000u);
+}
+
 // What one operation does piece by piece comes to what it does where something else comes between any two
 // pieces: of those that come one after the other, what came of one is made of others.
 TEST(CopiesOfOthers, ComeToTheSameWithSomethingBetweenTheirPieces) {

@@ -173,9 +173,7 @@ class Trace {
     return out;
   }
 
-  void tell(const Who& who,
-            const std::variant<machine::Turn, machine::OperationStep, machine::PhaseOver, machine::Access,
-                               machine::Reached, machine::Synchronisation>& what) {
+  void tell(const Who& who, const decltype(machine::Event::what)& what) {
     Triple first{};
     for (size_t i = 0; i < 3; ++i) first[i] = who.cta[i] / cluster_[i] * cluster_[i];
     observer_.tell({first, what});

@@ -1,9 +1,12 @@
-// Copies by a tensor map move lines at once where nobody listens: they leave what pieces leave that are told
-// one by one, and stop in the same words. One kernel runs by both ways.
+// Copies by a tensor map move lines at once where nobody listens, or who does is content to hear of many at
+// once: they leave what pieces leave that are told one by one, and stop in the same words; and the same is
+// told. One kernel runs by all three ways.
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <numeric>
+#include <tuple>
+#include <vector>
 
 #include "../../kernel.h"
 #include "model/machine/tensor/tensor_map.h"
@@ -32,6 +35,10 @@ struct PlainCase {
   bool multicast = false;
 };
 
+enum class Heard : uint8_t { nothing, each, pieces };
+// Kind, address and bytes.
+using Told = std::vector<std::tuple<machine::AccessKind, uint64_t, uint64_t>>;
+
 machine::TensorMap tensor_of(const PlainCopy& c) {
   machine::TensorMap m;
   m.type = c.type;
@@ -47,7 +54,7 @@ machine::TensorMap tensor_of(const PlainCopy& c) {
 
 // Loads a box, shows what the tile holds, which needs bytes that are known, and stores the tile back as a box
 // of `out`.
-std::string plain_outcome(const PlainCase& of, bool loads, bool watched) {
+std::string plain_outcome(const PlainCase& of, bool loads, Heard heard, Told& told) {
   const machine::TensorMap map = tensor_of(of.copy);
   const auto tile = static_cast<uint32_t>(map.footprint());
   const std::string place = "{" + std::to_string(of.x) + ", " + std::to_string(of.y) + "}";
@@ -104,7 +111,18 @@ std::string plain_outcome(const PlainCase& of, bool loads, bool watched) {
       .finish = of.multicast ? "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" : "",
       .shape = {.grid = {ctas, 1, 1}, .block = {32, 1, 1}, .cluster = {ctas, 1, 1}},
       .all_written = false};
-  if (watched) kernel.options.observers = {{.tell = [](const machine::Event&) {}, .accesses = true}};
+  const auto tell = [&](const machine::Event& event) {
+    const auto add = [&](const machine::Access& a, size_t piece) {
+      if (a.operation != 0) told.emplace_back(a.kind, a.addresses[piece], a.bytes);
+    };
+    if (const auto* a = std::get_if<machine::Access>(&event.what))
+      for (size_t i = 0; i < a->addresses.size(); ++i) add(*a, i);
+    if (const auto* turns = std::get_if<machine::ByTurns>(&event.what))
+      for (size_t i = 0; i < turns->of.front().addresses.size(); ++i)
+        for (const machine::Access& a : turns->of) add(a, i);
+  };
+  if (heard != Heard::nothing)
+    kernel.options.observers = {{.tell = tell, .accesses = true, .pieces = heard == Heard::pieces}};
   launch::Launch l;
   l.entry = "k";
   l.shape = kernel.shape;
@@ -130,11 +148,19 @@ const PlainCopy kPlainCopies[] = {
 int expect_same(const PlainCase& of) {
   int held = 0;
   for (const bool loads : {true, false}) {
-    const std::string slow = plain_outcome(of, loads, true), fast = plain_outcome(of, loads, false);
-    EXPECT_EQ(fast.substr(0, fast.find('|')), slow.substr(0, slow.find('|')));
-    EXPECT_TRUE(fast == slow) << (loads ? "load" : "store") << " type " << static_cast<int>(of.copy.type)
-                              << " swizzle " << static_cast<int>(of.copy.swizzle) << " at " << of.x << ", "
-                              << of.y << " hole " << of.hole << " offset " << of.offset;
+    Told nothing, each, pieces;
+    const std::string slow = plain_outcome(of, loads, Heard::each, each);
+    const std::string which = std::string(loads ? "load" : "store") + " type " +
+                              std::to_string(static_cast<int>(of.copy.type)) + " swizzle " +
+                              std::to_string(static_cast<int>(of.copy.swizzle)) + " at " +
+                              std::to_string(of.x) + ", " + std::to_string(of.y) + " hole " +
+                              std::to_string(of.hole) + " offset " + std::to_string(of.offset);
+    for (const std::string& fast : {plain_outcome(of, loads, Heard::nothing, nothing),
+                                    plain_outcome(of, loads, Heard::pieces, pieces)}) {
+      EXPECT_EQ(fast.substr(0, fast.find('|')), slow.substr(0, slow.find('|')));
+      EXPECT_TRUE(fast == slow) << which;
+    }
+    EXPECT_TRUE(each == pieces) << which;
     held += slow.front() == '|' ? 1 : 0;
   }
   return held;

@@ -165,34 +165,44 @@ TEST(Port, TellsOfTensorMemoryToo) {
   for (uint64_t lane = 0; lane < 16; ++lane) EXPECT_EQ(cells[lane], lane << 16 | 3);
 }
 
-// Who wants pieces is told of the same reads as who does not, in their order, of fewer at once: copies, and
-// MMAs whose matrices lie in every swizzle.
-TEST(Port, ReadsOfOneOperationAreToldTogetherToWhoWantsThat) {
+// Who wants pieces is told of the same accesses as who does not, in their order, of fewer at once: copies,
+// and MMAs whose matrices lie in every swizzle.
+TEST(Port, AccessesOfOneOperationAreToldTogetherToWhoWantsThat) {
   using Read = std::tuple<AccessKind, uint64_t, uint64_t, uint64_t>;  // address, bytes, operation
-  size_t together = 0;
+  size_t together = 0, by_turns = 0;
   const auto compare = [&](const std::string& ptx, launch::Launch launch, uint64_t seed,
                            const std::string& what) {
     std::vector<Read> all[2];
-    run::Options options;
-    options.schedule = {run::Policy::random, seed};
     for (const bool pieces : {false, true}) {
+      run::Options options;
+      options.schedule = {seed % 4 == 0 ? run::Policy::lazy : run::Policy::random, seed};
       machine::Observer observer;
-      observer.tell = [&, pieces](const machine::Event& event) {
+      const auto add = [&](const machine::Access& a, size_t piece) {
+        all[pieces ? 1 : 0].emplace_back(a.kind, a.addresses[piece], a.bytes, a.operation);
+      };
+      observer.tell = [&](const machine::Event& event) {
+        if (const auto* turns = std::get_if<machine::ByTurns>(&event.what)) {
+          ASSERT_TRUE(pieces && !turns->of.empty() && turns->of.size() <= machine::ByTurns::kMost);
+          EXPECT_EQ(turns->between, 0u);
+          ++by_turns;
+          for (size_t i = 0; i < turns->of.front().addresses.size(); ++i)
+            for (const machine::Access& a : turns->of) add(a, i);
+        }
         const auto* a = std::get_if<machine::Access>(&event.what);
         if (a == nullptr || a->operation == 0) return;
-        EXPECT_TRUE(a->addresses.size() == 1 || (pieces && a->kind == AccessKind::read));
+        EXPECT_TRUE(a->addresses.size() == 1 || pieces);
         EXPECT_LE(a->addresses.size(), 32u);
         together += a->addresses.size() > 1 ? 1 : 0;
-        for (const uint64_t address : a->addresses)
-          all[pieces ? 1 : 0].emplace_back(a->kind, address, a->bytes, a->operation);
+        for (size_t i = 0; i < a->addresses.size(); ++i) add(*a, i);
       };
       observer.accesses = true;
       observer.pieces = pieces;
       options.observers.push_back(observer);
-    }
-    try {
-      test::run_ptx(ptx, launch, options, false);
-    } catch (const machine::Fault&) {
+      launch::Launch own = launch;
+      try {
+        test::run_ptx(ptx, own, options, false);
+      } catch (const machine::Fault&) {
+      }
     }
     EXPECT_EQ(all[0], all[1]) << what;
   };
@@ -204,6 +214,7 @@ TEST(Port, ReadsOfOneOperationAreToldTogetherToWhoWantsThat) {
   for (const probe::WgmmaVariant& v : probe::wgmma_variants())
     compare(probe::wgmma_module(v), probe::wgmma_launch(v, 4, 1), 1, v.name);
   EXPECT_GT(together, 100u);
+  EXPECT_GT(by_turns, 30u);
 }
 
 // The law that makes observers sure: every byte of global memory that a launch leaves changed was told of as
