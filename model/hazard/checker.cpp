@@ -23,7 +23,10 @@ machine::Observer Checker::observer() {
 }
 
 void Checker::tell(const machine::Event& event) {
-  if (const auto* a = std::get_if<machine::Access>(&event.what)) {
+  const auto* const a = std::get_if<machine::Access>(&event.what);
+  if (a == nullptr || a->operation != 0 || a->mbarrier || a->order.semantics != machine::Semantics::weak)
+    conflicts_.forget_rows();
+  if (a != nullptr) {
     Cluster& c = clusters_.of(event.first_cta);
     begin_part({&c, a->mbarrier ? 0 : a->operation});
     return told(*a, c);
@@ -148,12 +151,14 @@ void Checker::tell_held_back(Cluster& c) {
     const uint32_t time_now = std::exchange(w.time, time);
     const OfLanes<Known> known_now = std::exchange(w.known, known);
     conflicts_.next_event();
+    conflicts_.forget_rows();
     lanes_access(a, c);
     conflicts_.drop_sets(clusters_);
     w.time = time_now;
     w.known = known_now;
   });
   conflicts_.next_event();
+  conflicts_.forget_rows();
 }
 
 // Operations reach the cluster's memory: what lanes did before counts for them in other ways.
@@ -221,15 +226,6 @@ bool alike_in_any_turn(const Warp& w) {
          known->unreleased.empty() && known->sc == nullptr;
 }
 
-// Lanes that come to the address of a neighbour.
-uint32_t beside_alike(const machine::Access& a) {
-  uint32_t out = 0;
-  for (uint32_t i = 0; i + 1 < machine::kLanes; ++i)
-    out |= static_cast<uint32_t>(a.addresses[i] == a.addresses[i + 1]) << i;
-  out &= a.lanes & a.lanes >> 1;
-  return out | out << 1;
-}
-
 // Whether lanes that reach bytes side by side may be looked at as a row.
 bool may_be_row(const machine::Access& a) {
   const machine::Proxy proxy = a.order.proxy;
@@ -239,113 +235,7 @@ bool may_be_row(const machine::Access& a) {
          (proxy == machine::Proxy::generic || (reads && proxy == machine::Proxy::non_coherent));
 }
 
-// Of those lanes the first and others that follow it at the same distance, each where the one before it ends
-// or as far behind it, up to `end`.
-struct Run {
-  uint32_t lanes = 0;  // one bit each
-  uint32_t apart = 1;
-  uint64_t step = 0;  // bytes from each to the next
-};
-// Without `search` at distance `apart` alone.
-Run run_of(const machine::Access& a, uint32_t lanes, uint32_t first, uint32_t apart, uint64_t end,
-           bool search) {
-  const auto follows = [&](uint32_t lane, uint64_t address) {
-    return lane < machine::kLanes && (lanes >> lane & 1) != 0 && a.addresses[lane] == address;
-  };
-  uint64_t next = a.addresses[first] + a.bytes;
-  Run out{1u << first, apart, a.bytes};
-  if (next >= end) return out;
-  if (!follows(first + apart, next)) {
-    if (!search) return out;
-    uint32_t other = 1;
-    while (other < machine::kLanes && !follows(first + other, next)) other *= 2;
-    if (other < machine::kLanes) {
-      out.apart = other;
-    } else {
-      out.apart = 1;
-      if (first + 1 == machine::kLanes || (lanes >> (first + 1) & 1) == 0) return out;
-      next = a.addresses[first + 1];
-      out.step = next - a.addresses[first];  // huge where it is in front
-      if (out.step % a.bytes != 0 || next >= end || out.step >= ShadowPage::kPageBytes) return out;
-    }
-  }
-  for (uint32_t lane = first + out.apart; next < end && follows(lane, next);
-       lane += out.apart, next += out.step)
-    out.lanes |= 1u << lane;
-  return out;
-}
-
-uint32_t lanes_of(const CellRow& row) {
-  uint32_t out = 0;
-  for (uint32_t i = 0; i < row.lanes; ++i) out |= 1u << (row.lane + i * row.apart);
-  return out;
-}
-
-// The same of lanes that are all in order, of bytes that are a power of two.
-Run up_to(const machine::Access& a, uint32_t first, uint64_t end) {
-  const uint64_t there = (end - a.addresses[first] + a.bytes - 1) >> std::countr_zero(a.bytes);
-  const uint32_t from = ~0u << first;
-  return {first + there >= machine::kLanes ? from : from & ~(~0u << (first + there)), 1, a.bytes};
-}
-
 }  // namespace
-
-// The lanes that are done with: those in a row that find nothing but what is ordered, in cells that are
-// alike. Others are looked at one by one.
-uint32_t Checker::row_access(const machine::Access& a, Cluster& c, const RowReach& r) {
-  uint32_t done = 0, apart = 1;
-  int alone = 0;  // lanes in turn that nobody follows: where each lane has a row of a matrix, all are
-  const bool whole = in_row(a);  // as most often
-  for (uint32_t lanes = whole ? ~0u : a.lanes & ~beside_alike(a); lanes != 0;) {
-    const auto first = static_cast<uint32_t>(std::countr_zero(lanes));
-    const uint64_t address = a.addresses[first];
-    const uint64_t end = (address / ShadowPage::kPageBytes + 1) * ShadowPage::kPageBytes;
-    const Run run = whole ? up_to(a, first, end) : run_of(a, lanes, first, apart, end, alone < 2);
-    lanes &= ~run.lanes;
-    apart = run.apart;
-    alone = std::has_single_bit(run.lanes) ? alone + 1 : 0;
-    Shadow* const shadow = shadow_of(c, ledger_.global, address);
-    if (shadow == nullptr || address % a.bytes != 0) continue;
-    if (shadow != &ledger_.global ? clusters_.several_ctas() : launches_.overlaps()) continue;
-    const auto count = static_cast<uint32_t>(std::popcount(run.lanes));
-    auto [page, row] = shadow->row(address, a.bytes, run.step, first, count, run.apart);
-    for (uint32_t rest = row.lanes; rest != 0;) {
-      row.lanes = rest;
-      const ShadowPage::Acts found = page.acts(row);
-      row.lanes = std::max(found.lanes, 1u);
-      if (found.lanes != 0 && conflicts_.reach(r, page, row, found))
-        done |= row.lanes == count ? run.lanes : lanes_of(row);
-      rest -= row.lanes;
-      row.first += row.lanes * row.step;
-      row.lane += row.lanes * row.apart;
-    }
-  }
-  return done;
-}
-
-// A lane reaches its bytes. Where `lanes` behind it have theirs behind those, and find the same there, they
-// come to the same: those are given back that have been counted so.
-uint32_t Checker::reach_row(const Reach& r, Shadow& shadow, uint64_t bytes, uint32_t lane, uint32_t lanes) {
-  const uint64_t address = r.instruction->addresses[lane];
-  const uint64_t in_page = (ShadowPage::kPageBytes - address % ShadowPage::kPageBytes) / bytes;
-  const auto behind = static_cast<uint32_t>(std::countr_one(static_cast<uint64_t>(lanes) >> lane >> 1));
-  auto [page, row] = shadow.row(address, bytes, bytes, lane,
-                                static_cast<uint32_t>(std::min<uint64_t>(in_page, 1 + behind)), 1);
-  const ShadowPage::Acts found = page.acts(row);
-  conflicts_.reach(r, shadow, address, bytes);
-  const Cell now = page.cell(row.first);
-  if (found.lanes < 2 || found.any_writer || found.any_reader ||
-      !conflicts_.again(uint64_t{found.lanes - 1} * row.each))
-    return 0;
-  row.lanes = found.lanes - 1;
-  row.first += row.each;
-  const auto of_lane_0 = [&](uint32_t value) { return value == kNoAct ? kNoAct : turned(value, -row.lane); };
-  const uint32_t write = of_lane_0(now.write), reads = of_lane_0(now.reads);
-  ++row.lane;
-  if (write != found.write) page.set_write(row, write);
-  if (reads != found.reads) page.set_reads(row, reads);
-  return ((uint64_t{1} << row.lanes) - 1) << row.lane;
-}
 
 void Checker::lanes_access(const machine::Access& a, Cluster& c) {
   Warp& w = clusters_.warp_of(c, a.cta, a.warp);
@@ -392,7 +282,7 @@ void Checker::lanes_access(const machine::Access& a, Cluster& c) {
     r.unchanged = (together & ~unchanged) == 0;
     if (launches_.overlaps() && !shared) launches_.behind(r, address, a.bytes);
     if (turns && (shared ? !clusters_.several_ctas() : !launches_.overlaps()))
-      lanes &= ~reach_row(r, *shadow, a.bytes, lane, lanes);
+      lanes &= ~reach_row(a, w, r, viewers[0], *shadow, lanes);
     else
       conflicts_.reach(r, *shadow, address, a.bytes);
     if (shared && clusters_.several_ctas()) peer_access(ledger_, a, c, viewers[0], site, address);

@@ -104,7 +104,8 @@ class Checker {
   void hold_back_no_more(Cluster& c);
   void lanes_access(const machine::Access& a, Cluster& c);
   uint32_t row_access(const machine::Access& a, Cluster& c, const RowReach& r);
-  uint32_t reach_row(const Reach& r, Shadow& shadow, uint64_t bytes, uint32_t lane, uint32_t lanes);
+  uint32_t reach_row(const machine::Access& a, const Warp& w, Reach r, Viewer& viewer, Shadow& shadow,
+                     uint32_t lanes);
   void synchronised(const machine::Synchronisation& s, Cluster& c);
 
   std::array<uint32_t, 3> grid_, cluster_;

@@ -101,8 +101,18 @@ class Conflicts {
   // The same of all lanes of a row, whose cells have that in common: those of it, or others of whom this one
   // knows. Else false, and nothing is done.
   bool reach(const RowReach& r, ShadowPage& page, const CellRow& row, const ShadowPage::Acts& found);
+  // Lanes of a row have come to these acts, turned as those that they found, all to the same: what was found
+  // of the last of their cells is counted alone. Others by the same record that find the same come to the
+  // same then, as long as nobody knows more than now, or does anything but weak accesses by lanes.
+  void came_to(uint32_t record, const ShadowPage::Acts& found, Act write, Readers reads);
+  // Whether that is known of those; then it is done.
+  bool made_as_before(const RowReach& r, ShadowPage& page, const CellRow& row, const ShadowPage::Acts& found);
+  void forget_rows();
   // There was a load past the coherent cache.
-  void past_cache() { non_coherent_ = true; }
+  void past_cache() {
+    if (!non_coherent_) forget_rows();
+    non_coherent_ = true;
+  }
   // Something else happens: what was remembered of the last event is over.
   void next_event() {
     behind_record_ = 0;
@@ -193,6 +203,18 @@ class Conflicts {
     uint32_t record = 0;
     Readers to = kNoAct;
   } last_own_;
+  struct CameRow {
+    uint32_t record = 0;  // 0: none
+    Act found_write = kNoAct, write = kNoAct;
+    Readers found_reads = kNoAct, reads = kNoAct;
+    std::vector<size_t> which;  // was found of each cell
+  };
+  CameRow& came_row(uint32_t record, const ShadowPage::Acts& found) {
+    return came_rows_[(record + found.write / machine::kLanes + found.reads / machine::kLanes) %
+                      came_rows_.size()];
+  }
+  std::array<CameRow, 16> came_rows_;
+  bool any_rows_ = false;
   // While one event is told: the last record of which all lanes were found to be behind, and whom.
   uint32_t behind_record_ = 0;
   const Knowledge* behind_known_ = nullptr;

@@ -22,6 +22,8 @@ struct Cell {
   // that are not behind the store.
   Readers writes_before = kNoAct;
   Readers reads = kNoAct;  // since the last write that stands for them
+
+  bool operator==(const Cell&) const = default;
 };
 
 // Cells of `lanes` lanes, each `each` side by side, a power of two: the first has `lane`, the next ones a

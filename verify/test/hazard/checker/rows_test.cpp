@@ -4,6 +4,7 @@
 
 #include <array>
 #include <map>
+#include <memory>
 #include <random>
 #include <set>
 
@@ -300,6 +301,69 @@ TEST(Rows, OfLanesOfWhichSomeHaveWaitedForTheirCopiesTheOthersReadsStay) {
         EXPECT_EQ(raced, ~waited) << pairs << own;
         EXPECT_EQ(t.kinds(), waited == kAll ? Lines{} : Lines{"operation-race 2 6"});
       }
+}
+
+// Loops over rows that race, of which what came of one is made of others: it is what comes of each by itself,
+// as where something that means nothing comes between any two, or where each pair of accesses is kept.
+TEST(Rows, OfALoopComeToWhatEachComesTo) {
+  size_t found = 0;
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    std::mt19937_64 random(seed);
+    const auto draw = [&](uint64_t below) { return random() % below; };
+    const bool once = seed % 5 == 0;
+    std::vector<std::unique_ptr<Trace>> all;
+    for (int i = 0; i < 3; ++i)
+      all.push_back(std::make_unique<Trace>(Triple{3, 1, 1}, Triple{1, 1, 1}, once));
+    const uint64_t most = seed % 4 == 0 ? 0 : 20 * draw(10);
+    all[0]->checker.keep(most, seed % 2 == 0);
+    all[1]->checker.keep(most, seed % 2 == 0);
+    all[2]->checker.keep(100000);
+    for (uint64_t loops = 4 + draw(12); loops != 0; --loops) {
+      const Who who{{static_cast<uint32_t>(draw(3)), 0, 0}, static_cast<int>(draw(2)), kAll};
+      const uint64_t what = draw(10), rows = 2 + draw(10);
+      const uint64_t bytes = uint64_t{1} << draw(4), apart = draw(3) == 0 ? 256 : 32 * bytes;
+      const uint64_t begin = bytes * draw(draw(3) == 0 ? 40 : 1);
+      const bool inside = draw(3) == 0;
+      const uint64_t unchanged = draw(4) == 0 ? random() : 0;  // in some of the rows
+      const int line = 1 + static_cast<int>(draw(4));
+      const uint64_t second = draw(4);  // another instruction behind each: 0, 1 none
+      const uint32_t lanes = draw(8) == 0 ? static_cast<uint32_t>(random()) | 1 : kAll;
+      for (const auto& t : all) {
+        const auto reach = [&](int of_line, AccessKind kind, uint64_t number) {
+          const uint64_t offset = begin + number * apart;
+          std::array<uint64_t, machine::kLanes> addresses{};
+          for (uint32_t i = 0; i < machine::kLanes; ++i)
+            addresses[i] = (inside ? shared(0, offset) : global(offset)) + bytes * i;
+          machine::Access a{kind, {}, who.cta, who.warp,  what == 2 ? lanes : kAll,
+                            0,    1,  of_line, addresses, bytes};
+          if (kind == AccessKind::write && (unchanged >> number & 1) != 0) a.unchanged = 0xFF00FF00;
+          if (t == all[1]) t->meets(99, who, Sync::emptied);
+          t->tell(who, a);
+        };
+        if (what == 0) t->bar(20, {{who.cta, 0, kAll}, {who.cta, 1, kAll}});
+        if (what == 1) t->read(21, {who.cta, who.warp, 4}, shared(0, 8192), {Semantics::acquire, Scope::cta});
+        if (what < 2) continue;
+        for (uint64_t i = 0; i < rows; ++i) {
+          reach(line, what % 2 == 0 ? AccessKind::read : AccessKind::write, i);
+          if (second == 2) reach(9, AccessKind::read, i);
+          if (second == 3) reach(10, AccessKind::write, i);
+        }
+      }
+    }
+    ASSERT_EQ(all[0]->found(), all[1]->found()) << "seed " << seed;
+    ASSERT_EQ(all[0]->found(), all[2]->found()) << "seed " << seed;
+    for (size_t i = 0; i < all[0]->checker.findings().size(); ++i) {
+      const auto &x = all[0]->checker.findings()[i], &y = all[1]->checker.findings()[i];
+      ASSERT_EQ(x.kept, y.kept) << "seed " << seed;
+      ASSERT_EQ(x.met.size(), y.met.size());
+      for (size_t n = 0; n < x.met.size(); ++n) {
+        ASSERT_EQ(x.met[n].access, y.met[n].access) << "seed " << seed;
+        ASSERT_EQ(x.met[n].address, y.met[n].address) << "seed " << seed;
+      }
+    }
+    found += all[0]->found().size();
+  }
+  EXPECT_GT(found, 1000u);
 }
 
 }  // namespace
