@@ -39,6 +39,10 @@ class Seen {
         met_(finding.met.front()) {}
 
   void look(const Synchronisation& s) {
+    if (s.kind == Sync::exited) {
+      earlier_left_ = earlier_left_ || (earlier_.lane >= 0 && by(s, earlier_));
+      later_left_ = later_left_ || (later_.lane >= 0 && by(s, later_));
+    }
     if (s.kind == Sync::issued) {
       if (s.ptx_line == earlier_.site.ptx_line && by(s, earlier_)) stop(own_end_);
       if (s.ptx_line == earlier_.site.ptx_line || s.ptx_line == later_.site.ptx_line)
@@ -69,6 +73,9 @@ class Seen {
       own_ = now();
     }
   }
+
+  // Whether what is told hangs on nothing that is still to come.
+  bool is_over() const { return end_ && (own_end_ || earlier_left_) && (turned_end_ || later_left_); }
 
   std::optional<Between> told() {
     if (!end_ || !begin_) return std::nullopt;
@@ -206,6 +213,7 @@ class Seen {
   // instruction, before the two and behind them, and of the later thread's by the earlier's.
   std::optional<size_t> begin_, end_, own_, turned_begin_, own_end_, turned_end_;
   size_t after_ = 0;
+  bool earlier_left_ = false, later_left_ = false;  // that thread has exited
   std::vector<Synchronisation> window_;  // what stands between the two
   size_t at_ = 0;                        // in it
   Between out_;
@@ -226,16 +234,21 @@ std::vector<std::optional<Between>> between(const std::vector<const Finding*>& f
   machine::Observer observer;
   observer.accesses = true;
   observer.steps = false;
+  struct Over {};  // thrown where the rest of the run need not be seen
   observer.tell = [&](const machine::Event& event) {
     if (const auto* a = std::get_if<Access>(&event.what)) {
       ++accesses;
       for (Seen& s : seen) s.look(*a, accesses);
     } else if (const auto* synchronised = std::get_if<Synchronisation>(&event.what)) {
       for (Seen& s : seen) s.look(*synchronised);
+      if (synchronised->kind == Sync::exited &&
+          std::all_of(seen.begin(), seen.end(), [](const Seen& s) { return s.is_over(); }))
+        throw Over{};
     }
   };
   try {
     rerun([&](run::Options& options) { options.observers.push_back(observer); });
+  } catch (const Over&) {
   } catch (const machine::Fault&) {  // so the first run may have ended too: what was seen counts
   }
   std::vector<std::optional<Between>> out;
