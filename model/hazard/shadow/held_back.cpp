@@ -192,13 +192,13 @@ HeldBack::Who* HeldBack::begun_piece(uint64_t address) {
   page.written |= kWrites;
   const size_t at = (size_t{number} << kPageShift) + address % kPageBytes;
   by_pieces(*memory, at / kLineBytes);
-  memory->lines[at / kLineBytes] |= kPageKnows | (kWrites ? kPageKnowsWrites : 0);
+  memory->lines[at / kLineBytes] |= kPageKnows;
   return &memory->who[at >> shift_];
 }
 
 template <bool kWrites>
 bool HeldBack::clash_of_pieces(const machine::Access& a) {
-  constexpr Line knows = kPieces | kPageKnows | (kWrites ? kPageKnowsWrites : 0);
+  constexpr Line knows = kPieces | kPageKnows;
   constexpr Line looked_at = ~kBoth | knows;  // the meeting, too
   const Line usual = meeting_ << 2 * kBits | knows;
   bool out = false;

@@ -33,7 +33,7 @@ class HeldBack {
   Reached reach(const machine::Access& a, const Cluster& c);
   // From now on of shared memory alone.
   void leave_global() { of_global_ = false; }
-  // Whether one of the pages that the lanes reach was written.
+  // Whether one of the pages of global memory that the lanes reach was written.
   bool written(const machine::Access& a);
   // Calls visit(number, shift) for each page that the lanes reach: its cells had at most 1 << shift bytes,
   // had the shadow been told of all.
@@ -111,15 +111,15 @@ class HeldBack {
   static constexpr Line kPieces = 1, kRead = 2, kWritten = 4;
   static constexpr uint64_t kMostOfRow = 64;  // bytes of a thread
   static constexpr int kBytesAt = 3, kThreadAt = 6;
-  // Of pieces: that its page knows of accesses that fine, and of writes.
-  static constexpr Line kPageKnows = 1u << 17, kPageKnowsWrites = 1u << 18;
+  // Of pieces: that its page knows of accesses that fine.
+  static constexpr Line kPageKnows = 1u << 17;
   static constexpr Line kRow = (1u << (kThreadAt + kBits)) - (1u << kBytesAt);
   // Of kPageBytes.
   struct Page {
     uint64_t number = 0;
     uint32_t cluster = 0;  // that it is of
     int8_t shift = ShadowPage::kCoarsest;
-    bool written = false;
+    bool written = false;  // of global memory: of shared memory nobody asks
   };
   struct Memory {
     std::vector<Page> pages;
