@@ -127,7 +127,7 @@ class Cta {
     bool moved = false;                    // the splits changed or the pc was set
     bool at_limit = false;  // came to the limit, or jumped past it or back where there are stops
   };
-  template <bool Checked>
+  template <bool Checked, bool InTime>
   void run_split(machine::Warp& warp, size_t split, uint32_t limit);
   template <bool Checked>
   void run_ops(Context& context, uint32_t limit, uint32_t& pc, Counts& counts);
@@ -135,9 +135,9 @@ class Cta {
   void run_counted(Context& context, uint32_t limit, uint32_t& pc, Counts& counts);
   template <bool Checked>
   void run_in_time(Context& context, uint32_t limit, uint32_t& pc, Counts& counts);
-  template <bool Checked>
+  template <bool Checked, bool InTime>
   void run_part(Context& context, uint32_t limit, uint32_t& pc, Counts& counts);
-  template <bool Checked>
+  template <bool Checked, bool InTime>
   void run_to_stops(Context& context, uint32_t limit, uint32_t& pc, Counts& counts);
   void pass_over(Context& context, uint32_t pc, Counts& counts);
   bool as_seen(const machine::Split& split, uint32_t pc) const;

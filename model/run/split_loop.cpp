@@ -74,10 +74,11 @@ bool Cta::run_warp(Warp& warp) {
       if (i != at && warp.splits[i].activation == warp.splits[at].activation &&
           warp.splits[i].pc > warp.splits[at].pc)
         limit = std::min(limit, warp.splits[i].pc);
+    const bool in_time = cluster.counted() != nullptr && cluster.counted()->keeper != nullptr;
     if (grid.options.checked)
-      run_split<true>(warp, at, limit);
+      in_time ? run_split<true, true>(warp, at, limit) : run_split<true, false>(warp, at, limit);
     else
-      run_split<false>(warp, at, limit);
+      in_time ? run_split<false, true>(warp, at, limit) : run_split<false, false>(warp, at, limit);
     if (warp_instructions > grid.options.step_limit)
       throw Fault(warp.splits.empty() ? machine::Place{} : called_place(warp, warp.splits[0], -1),
                   "no end after " + std::to_string(grid.options.step_limit) +
@@ -253,9 +254,10 @@ template <bool Checked>
 }
 
 // As run_ops, but a timekeeper is told of each op that was executed; of those that compute in registers all
-// at once.
+// at once. What stands behind one another is looked up before, and not where memory is written.
 template <bool Checked>
-[[gnu::noinline]] void Cta::run_in_time(Context& context, uint32_t limit, uint32_t& pc, Counts& counts) {
+[[gnu::always_inline]] inline void Cta::run_in_time(Context& context, uint32_t limit, uint32_t& pc,
+                                                    Counts& counts) {
   Timekeeper& keeper = *cluster.counted()->keeper;
   Warp& warp = context.warp;
   const size_t at = context.split_index;
@@ -290,28 +292,28 @@ template <bool Checked>
   bool ahead = cluster.counted()->leads, any_ahead = false;
   if (ahead && !may_go_ahead) return;
   const GoesAhead goes = keeper.may_go_ahead(function);
+  const uint8_t how = together ? GoesAhead::kTogether : GoesAhead::kApart;
   do {
-    if (ahead && (warp.splits[at].budget <= 1 || !goes.may(pc, together, false))) return;
+    if (ahead && (warp.splits[at].budget <= 1 || !goes.may(pc, how, false))) return;
     const uint32_t from = pc;
-    while (pc < last && code[pc].kind == isa::OpKind::lanes) {
-      const isa::Op& one = code[pc];
-      const uint32_t mask = guarded<Checked>(one, context, rows, defined, active, pc);
-      if (mask != 0) run_lanes<Checked>(one, context, rows, defined, mask);
+    const isa::Op* op = code + from;
+    for (; pc < last && op->kind == isa::OpKind::lanes; ++op) {
+      const uint32_t mask = guarded<Checked>(*op, context, rows, defined, active, pc);
+      if (mask != 0) run_lanes<Checked>(*op, context, rows, defined, mask);
       count(mask);
       ++pc;
     }
     uint32_t to = pc;
     counts.at_limit = true;
-    if (pc < last && code[pc].kind == isa::OpKind::branch &&
-        (pc == from || !ahead || (warp.splits[at].budget > 1 && goes.may(pc, together, true)))) {
-      const isa::Op& op = code[pc];
-      const uint32_t mask = guarded<Checked>(op, context, rows, defined, active, pc);
+    if (pc < last && op->kind == isa::OpKind::branch &&
+        (pc == from || !ahead || (warp.splits[at].budget > 1 && goes.may(pc, how, true)))) {
+      const uint32_t mask = guarded<Checked>(*op, context, rows, defined, active, pc);
       const bool sure = std::exchange(context.unsure, 0) == 0;
       if (sure && (mask == 0 || mask == active)) {
         ++to;
         count(mask);
-        const bool back = mask != 0 && op.target <= pc;
-        pc = mask == 0 ? pc + 1 : op.target;
+        const bool back = mask != 0 && op->target <= pc;
+        pc = mask == 0 ? pc + 1 : op->target;
         counts.at_limit = !back || !spend(warp, warp.splits[at], pc, counts.instructions);
       }
     }
@@ -320,13 +322,12 @@ template <bool Checked>
       keeper.computed(function, from, to);
     } else {
       const uint64_t before = counts.instructions, lanes_before = counts.lanes;
-      const isa::Op& op = code[from];
       counts.at_limit = false;
-      if (unwatched && is_effect(op.kind)) [[likely]] {
-        const uint32_t mask = guarded<Checked>(op, context, rows, defined, active, pc);
+      if (unwatched && is_effect(op->kind)) [[likely]] {
+        const uint32_t mask = guarded<Checked>(*op, context, rows, defined, active, pc);
         if (mask != 0) {
           warp.splits[at].pc = pc;
-          const isa::Next next = op.effect(op, context, mask);
+          const isa::Next next = op->effect(*op, context, mask);
           if (next == isa::Next::wait) continue;
           counts.moved = next == isa::Next::moved;
         }
@@ -350,25 +351,25 @@ template <bool Checked>
   if (ahead && (any_ahead || waits)) keeper.turn_ends(waits);
 }
 
-template <bool Checked>
+template <bool Checked, bool InTime>
 [[gnu::always_inline]] inline void Cta::run_part(Context& context, uint32_t limit, uint32_t& pc,
                                                  Counts& counts) {
-  if (const Took* const turn = cluster.counted(); turn == nullptr) [[likely]]
-    run_ops<Checked>(context, limit, pc, counts);
-  else if (turn->keeper == nullptr)
-    run_counted<Checked>(context, limit, pc, counts);
-  else
+  if constexpr (InTime)
     run_in_time<Checked>(context, limit, pc, counts);
+  else if (cluster.counted() == nullptr) [[likely]]
+    run_ops<Checked>(context, limit, pc, counts);
+  else
+    run_counted<Checked>(context, limit, pc, counts);
 }
 
 // As run_ops, but for telling of stops: nothing else may come of being watched.
-template <bool Checked>
+template <bool Checked, bool InTime>
 [[gnu::noinline]] void Cta::run_to_stops(Context& context, uint32_t limit, uint32_t& pc, Counts& counts) {
   do {
     arrive(context, pc, counts.instructions);
     const uint64_t before = counts.instructions;
     counts.at_limit = false;
-    run_part<Checked>(context, std::min(limit, next_stop(context, pc + 1)), pc, counts);
+    run_part<Checked, InTime>(context, std::min(limit, next_stop(context, pc + 1)), pc, counts);
     if (counts.instructions != before && !counts.moved)
       context.warp.splits[context.split_index].told_at = machine::Split::kNotTold;
   } while (counts.at_limit && pc < limit);
@@ -386,7 +387,8 @@ static void free_registers(Warp& warp, const isa::Program& program) {
     activation.rows = machine::Rows(0);
 }
 
-template <bool Checked>
+// `InTime`: for a timekeeper.
+template <bool Checked, bool InTime>
 void Cta::run_split(Warp& warp, size_t at, uint32_t limit) {
   if (warp.splits[at].activation == nullptr)
     warp.splits[at].activation = activate(grid.program.entry, warp, warp.exists, nullptr);
@@ -400,9 +402,9 @@ void Cta::run_split(Warp& warp, size_t at, uint32_t limit) {
   };
   try {
     if (grid.stops.empty())
-      run_part<Checked>(context, limit, pc, counts);
+      run_part<Checked, InTime>(context, limit, pc, counts);
     else
-      run_to_stops<Checked>(context, limit, pc, counts);
+      run_to_stops<Checked, InTime>(context, limit, pc, counts);
   } catch (Fault& fault) {
     leave();
     warp.splits[at].pc = pc;
@@ -415,8 +417,7 @@ void Cta::run_split(Warp& warp, size_t at, uint32_t limit) {
   }
   if (!counts.moved) warp.splits[at].pc = pc;
   leave();
-  if (cluster.counted() != nullptr && grid.stops.empty() && grid.options.observers.empty() &&
-      grid.options.follow == nullptr)
+  if (InTime && grid.stops.empty() && grid.options.observers.empty() && grid.options.follow == nullptr)
     free_registers(warp, grid.program);
 }
 

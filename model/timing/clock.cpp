@@ -29,7 +29,8 @@ Clock::Clock(const Device& device, const Extent& extent, std::map<uint64_t, doub
       }()),
       extent_(extent),
       from_dram_(std::move(from_dram)),
-      l2_beside_(beside()) {}
+      l2_beside_(beside()),
+      sequences_(std::make_unique<Sequences>()) {}
 Clock::~Clock() = default;
 
 // By the probe, in which copies stood in the queue for all the time that their bytes took longer than one
@@ -227,6 +228,7 @@ run::Instant Clock::again(const run::Taker& taker, const machine::Agent* operati
 }
 
 void Clock::took(const run::Took& turn) {
+  end_sequence();
   if (operation_ != nullptr) {
     // One that queues behind other products waits for what the first of them waited for.
     if (operation_->cause == Cause::tensor) {

@@ -85,7 +85,7 @@ class Clock final : public run::Timekeeper {
   void turn_ends(bool another) override;
   bool goes_through() const override { return through_; }
   bool leads(const run::Taker& taker) override;
-  void has_led() override { warp_ = turns_; }
+  void has_led() override;
   void ends(const run::Taker& taker) override;
   std::optional<bool> can_go_on(const run::Taker& taker) const override;
   bool has_let_go() const override { return has_let_go_; }
@@ -102,6 +102,8 @@ class Clock final : public run::Timekeeper {
   struct Info;
   struct Block;
   struct WarpTime;
+  struct Step;
+  class Sequences;
   class Ahead;
   struct Operation;
   struct ClusterTime;
@@ -133,7 +135,7 @@ class Clock final : public run::Timekeeper {
   static Access access(const run::Reach& reach);
   static void note(const run::Reaches& reached, std::vector<uint64_t>& out);
   bool costs_time(const Info& info, uint32_t lanes, Notes reached);
-  bool costs_time(const Info& info, const Access& one);
+  bool costs_time(const Step& step, uint64_t address);
   void add_time(uint32_t block);
   Time needs(const Info& info, const WarpTime& w, int& loaded) const;
   void give(const Info& info, WarpTime& w, Time at, int line) const;
@@ -144,20 +146,27 @@ class Clock final : public run::Timekeeper {
   void let_go(uint32_t rank);
   bool act(const Info& info, WarpTime& w, Multiprocessor& sm, uint32_t lanes, Notes reached);
   void lacks_row(const Info& info);
+  Ahead& add_step(uint64_t key, uint32_t words);
+  bool add_access(Step step, const Access& one);
+  void add_operation(const Info& info, bool did);
+  void end_sequence();
+  Step step_of(uint64_t key) const;
   run::Past has_gone_ahead(WarpTime& w);
   void turn_is_over();
   void memory(const Info& info, WarpTime& w, Time start, Notes reached);
-  void memory(const Info& info, WarpTime& w, Time start, const Access& one);
+  void memory(const Step& step, WarpTime& w, Time start, uint64_t address);
   Time reach(const Access& a, Notes addresses, const Info& info, WarpTime& w, Time start, bool& slow);
   void has_reached(const Info& info, WarpTime& w, Time start, Time done, bool slow);
   Time shared(const Access& a, Multiprocessor& sm, Time start);
-  Time global(const Access& a, Notes addresses, const Info& info, Multiprocessor& sm, Time start);
+  Time shared_latency(bool remote, machine::AccessKind kind) const;
+  Time global(machine::AccessKind kind, const InARow& row, const Info& info, Multiprocessor& sm, Time start);
   [[gnu::noinline]] Time scattered(const Access& a, Notes addresses, const Info& info, Multiprocessor& sm,
                                    Time start);
   template <class Reached>
-  Time global(const Access& a, const Reached& reached, const Info& info, Multiprocessor& sm, Time start);
-  [[gnu::noinline]] Time in_a_row(const Access& a, const InARow& row, const Info& info, Multiprocessor& sm,
-                                  Time start);
+  Time lines(machine::AccessKind kind, const Reached& reached, const Info& info, Multiprocessor& sm,
+             Time start);
+  [[gnu::noinline]] Time in_a_row(machine::AccessKind kind, const InARow& row, const Info& info,
+                                  Multiprocessor& sm, Time start);
   // That many bytes, and how long they keep what they come through busy.
   struct Amounts {
     double bytes = 0;
@@ -228,8 +237,11 @@ class Clock final : public run::Timekeeper {
   Multiprocessor* sm_ = nullptr;  // of that warp
   WarpTime* turns_ = nullptr;     // the same, or whose turn it is while another executes
   bool ahead_ = false;            // what it executes costs its time later
-  bool through_ = false;          // warps go ahead through barriers
-  bool has_let_go_ = false;       // this turn did
+  std::unique_ptr<Sequences> sequences_;
+  uint32_t sequence_at_ = 0;  // of the one that is noted now: where its number is to stand
+  bool sequence_is_full_ = false;
+  bool through_ = false;     // warps go ahead through barriers
+  bool has_let_go_ = false;  // this turn did
   Operation* operation_ = nullptr;
   Time now_ = 0;  // when what the turn did can be seen
   int32_t now_link_ = Path::kNone;

@@ -129,42 +129,143 @@ run::GoesAhead Clock::may_go_ahead(int function) const {
   return {may_go_ahead_[static_cast<size_t>(function)].data(), &warp_->ahead.size(), kMostNotes};
 }
 
-void Clock::turn_ends(bool another) { warp_->ahead.add({.did = another, .ends_turn = 1}); }
+// Another step of what the warp executes ahead. Returns where what it reached is to be noted.
+[[gnu::always_inline]] inline Clock::Ahead& Clock::add_step(Step::Key key, uint32_t words) {
+  Ahead& ahead = warp_->ahead;
+  if (sequences_->begins()) sequence_at_ = ahead.begin();
+  sequence_is_full_ = sequences_->add(key);
+  ahead.count(words);
+  return ahead;
+}
+
+void Clock::end_sequence() {
+  if (!sequences_->begins())
+    warp_->ahead.end(sequence_at_, sequences_->end([this](Step::Key key) { return step_of(key); }));
+}
+
+Clock::Step Clock::step_of(Step::Key key) const {
+  using What = Step::What;
+  Step out = Step::of(key);
+  if (out.what == What::computes || out.what == What::ends_turn) return out;
+  out.info = all_infos_[out.number];
+  if (out.what == What::global && out.how == Access::How::row) out.amount *= machine::kLanes;
+  if (out.what != What::shared) return out;
+  constexpr uint32_t kWord = 4;
+  const uint32_t fronts =
+      out.how == Access::How::wavefronts ? out.amount : std::max(out.amount, kWord) / kWord;
+  out.port = fronts * time(Key::shared_interval);
+  out.latency = shared_latency(out.remote, out.kind);
+  return out;
+}
+
+void Clock::turn_ends(bool another) {
+  add_step(Step{.what = Step::What::ends_turn, .did = another}.key(), 1);
+  if (sequence_is_full_) end_sequence();
+}
+
+// Of one access: whether it can be said in short.
+[[gnu::always_inline]] inline bool Clock::add_access(Step step, const Access& one) {
+  using What = Step::What;
+  constexpr int kAddressBits = 48;
+  step.amount = one.is(Access::How::wavefronts) ? one.many : one.bytes;
+  if (one.is(Access::How::each) || one.first >> kAddressBits != 0 || step.amount >> Step::kAmountBits != 0)
+    return false;
+  step.kind = static_cast<machine::AccessKind>(one.kind);
+  step.how = static_cast<Access::How>(one.how);
+  step.what = What::other;
+  constexpr uint32_t kWords = 1 + sizeof one / sizeof(uint64_t);
+  if (machine::is_global(one.first)) {
+    step.what = What::global;
+  } else if (one.first >= machine::kSharedWindow && one.first < machine::kLocalWindow) {
+    step.what = What::shared;
+    step.remote = rank_of(one.first) != warp_->rank;
+    add_step(step.key(), kWords);
+    return true;
+  }
+  add_step(step.key(), kWords).add(one.first);
+  return true;
+}
+
+void Clock::add_operation(const Info& i, bool did) {
+  using What = Step::What;
+  Step step{.did = did, .number = i.number};
+  if (reached_.size() == 0) {
+    add_step(step.key(), 1);
+  } else if (reached_.size() == 1) {
+    const run::Reach& one = *reached_.begin();
+    const Access a = access(one);
+    if (i.kind != OpKind::memory || !add_access(step, a)) {
+      step.what = What::words;
+      constexpr auto kAccess = static_cast<uint32_t>(sizeof a / sizeof(uint64_t));
+      const uint32_t own = a.is(Access::How::each) ? one.lanes : 0;
+      const auto many = static_cast<uint32_t>(std::popcount(own));
+      add_step(step.key(), 1 + kAccess + many).add(a, one.addresses, own);
+    }
+  } else {
+    notes_.clear();
+    note(reached_, notes_);
+    step.what = What::words;
+    add_step(step.key(), 1 + static_cast<uint32_t>(notes_.size())).add(Notes(notes_));
+  }
+  reached_.clear();
+  // A turn most likely ends there.
+  if (sequence_is_full_ || (did && !i.goes_on && !i.ends_block)) end_sequence();
+}
 
 run::Past Clock::has_gone_ahead(WarpTime& w) {
+  using What = Step::What;
   Ahead& ahead = w.ahead;
   run::Past out = run::Past::part;
-  while (out == run::Past::part && !ahead.empty()) {
-    const Ahead::Step s = ahead.take();
-    if (s.computes != 0) {
-      add_time(s.number);
-    } else if (s.ends_turn != 0) {
-      out = run::Past::all;
-    } else {
-      const Info& i = *all_infos_[s.number];
-      bool goes_on = false;
-      if (Ahead::is_short(s)) {
-        const Access one = ahead.take_short();
-        if (const uint64_t next = ahead.soon(); next != 0) sm_->l1.fetch(next / kLine);
-        goes_on = costs_time(i, one);
-      } else {
-        goes_on = costs_time(i, s.did != 0 ? machine::kLanes : 0, ahead.take_reached(s));
-      }
-      // No turn ends behind what did nothing, nor behind a branch.
-      if (goes_on || s.did == 0 || i.ends_block) continue;
-      out = i.meets ? run::Past::meets : run::Past::all;
-      if (!ahead.empty() && ahead.first().ends_turn != 0 && ahead.first().did == 0) ahead.take();
+  while (const Step* const step = ahead.first(*sequences_)) {
+    ahead.take();
+    if (step->what == What::computes) {
+      add_time(step->number);
+      continue;
     }
+    if (step->what == What::ends_turn) {
+      out = run::Past::all;
+      break;
+    }
+    const Info& i = *step->info;
+    bool goes_on = false;
+    switch (step->what) {
+      case What::shared: goes_on = costs_time(*step, 0); break;
+      case What::global: goes_on = costs_time(*step, ahead.address()); break;
+      case What::other: {
+        Access one;
+        one.first = ahead.address();
+        one.many = one.bytes = step->amount;
+        one.how = static_cast<uint32_t>(step->how) & 3;
+        one.kind = static_cast<uint32_t>(step->kind) & 3;
+        goes_on = costs_time(i, step->did ? machine::kLanes : 0, Notes(&one, sizeof one / sizeof(uint64_t)));
+        break;
+      }
+      case What::words: goes_on = costs_time(i, step->did ? machine::kLanes : 0, ahead.words()); break;
+      default: goes_on = costs_time(i, step->did ? machine::kLanes : 0, {});
+    }
+    // No turn ends behind what did nothing, nor behind a branch.
+    if (goes_on || !step->did || i.ends_block) continue;
+    out = i.meets ? run::Past::meets : run::Past::all;
+    if (const Step* const next = ahead.first(*sequences_);
+        next != nullptr && next->what == What::ends_turn && !next->did)
+      ahead.take();
+    break;
   }
-  ahead.find_soon(w.soon);
+  ahead.find_soon(*sequences_, w.soon);
   if (ahead.empty()) ahead.start_again();
   return out;
 }
 
 bool Clock::leads(const run::Taker& taker) {
+  end_sequence();
   warp_ = &at_->warps[taker.warp];
   ahead_ = true;
   return warp_->ahead.size() < kMostNotes;
+}
+
+void Clock::has_led() {
+  end_sequence();
+  warp_ = turns_;
 }
 
 std::optional<bool> Clock::can_go_on(const run::Taker& taker) const {
@@ -199,31 +300,23 @@ void Clock::let_go(uint32_t rank) {
 
 bool Clock::executed(int function, uint32_t pc, uint32_t lanes) {
   const Info& i = infos_[static_cast<size_t>(function)][pc];
-  const Ahead::Step step{.number = i.number, .did = lanes != 0};
-  if (ahead_ && reached_.size() == 1) {
-    const run::Reach& one = *reached_.begin();
-    const Access a = access(one);
-    if (a.is(Access::How::each) ? warp_->ahead.add(step, a, one) : warp_->ahead.add(step, a)) {
-      reached_.clear();
-      return true;
-    }
+  if (ahead_) {
+    add_operation(i, lanes != 0);
+    return true;
   }
   notes_.clear();
   note(reached_, notes_);
   reached_.clear();
-  if (!ahead_) return costs_time(i, lanes, Notes(notes_));
-  warp_->ahead.add(step, Notes(notes_));
-  return true;
+  return costs_time(i, lanes, Notes(notes_));
 }
 
 void Clock::computed(int function, uint32_t from, uint32_t to) {
   uint32_t number = first_blocks_[static_cast<size_t>(function)][from];
   if (number == Block::kNone || blocks_[number].to != to) [[unlikely]]
     number = block(function, from, to);
-  if (ahead_)
-    warp_->ahead.add({.number = number, .computes = 1}, blocks_[number].steps);
-  else
-    add_time(number);
+  if (!ahead_) return add_time(number);
+  add_step(Step{.what = Step::What::computes, .number = number}.key(), blocks_[number].steps);
+  if (sequence_is_full_) end_sequence();
 }
 
 }  // namespace bitwell::timing

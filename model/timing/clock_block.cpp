@@ -41,6 +41,7 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
     const auto [at, is_new] = before.try_emplace(row, static_cast<uint32_t>(b.ins.size()));
     if (is_new) {
       b.ins.emplace_back();
+      b.parts.emplace_back();
       b.ins.back().row = row;
       b.ins.back().bit = uint64_t{1} << std::min(at->second, kMostBits - 1);
       b.ins.back().use = -1;
@@ -96,11 +97,11 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
     b.length = std::max(b.length, end);
     for (const uint32_t k : used)
       if (b.ins[k].use < 0 || start < b.ins[k].use) b.ins[k].use = start;
-    for (Block::In& one : b.ins)
-      if ((made.needs & one.bit) != 0) {
+    for (size_t k = 0; k < b.ins.size(); ++k)
+      if (Block::In& one = b.ins[k]; (made.needs & one.bit) != 0) {
         one.end = std::max(one.end, end);
         ++one.issues;
-        one.work[pipe] += i.interval;
+        b.parts[k].work[pipe] += i.interval;
       }
     made.at = done;
     for (const uint32_t d : results(i)) rows[d] = made;
@@ -112,7 +113,15 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
     else
       b.outs.push_back({row, known.at, b.issues == 0 ? 0 : (known.position << 16) / b.issues, known.needs});
   }
-  std::erase_if(b.ins, [&](const Block::In& one) { return !made_[one.row]; });
+  // What no operation makes is never late.
+  size_t kept = 0;
+  for (size_t k = 0; k < b.ins.size(); ++k)
+    if (made_[b.ins[k].row]) {
+      b.ins[kept] = b.ins[k];
+      b.parts[kept++] = b.parts[k];
+    }
+  b.ins.resize(kept);
+  b.parts.resize(kept);
   const auto ask = [&](uint32_t issues, const auto& amount) {
     Quarter::Asks out;
     if (issues == 0) return out;
@@ -123,9 +132,10 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
     return out;
   };
   b.asks = ask(b.issues, [&](size_t p) { return work[p]; });
-  for (Block::In& one : b.ins) {
-    one.asks = ask(one.issues, [&](size_t p) { return one.work[p]; });
-    one.others = ask(b.issues - one.issues, [&](size_t p) { return work[p] - one.work[p]; });
+  for (size_t k = 0; k < kept; ++k) {
+    Block::InParts& of = b.parts[k];
+    of.asks = ask(b.ins[k].issues, [&](size_t p) { return of.work[p]; });
+    of.others = ask(b.issues - b.ins[k].issues, [&](size_t p) { return work[p] - of.work[p]; });
   }
   for (const Block::Out& one : b.outs) b.made = std::max(b.made, one.at);
   if (b.branches) join_branch(infos[to], b);
@@ -168,18 +178,18 @@ uint32_t Clock::block(int function, uint32_t from, uint32_t to) {
   int loaded = 0;
   const Block::In* latest = nullptr;
   if (w.given > begin) {
-    for (const Block::In& in : b.ins) {
-      const WarpTime::Row& row = rows[in.row];
-      const Time by = row.at - begin - in.use;
+    const Block::In* const end = b.ins.data() + b.ins.size();
+    for (const Block::In* in = b.ins.data(); in != end; ++in) {
+      const Time by = rows[in->row].at - begin - in->use;
       if (by <= 0) continue;
-      late |= in.bit;
-      alone = std::max(alone, begin + by + in.end);
+      late |= in->bit;
+      alone = std::max(alone, begin + by + in->end);
       if (by > late_by) {
         late_by = by;
-        latest = &in;
-        loaded = row.line;
+        latest = in;
       }
     }
+    if (latest != nullptr) loaded = rows[latest->row].line;
     if (late_by > w.stall) {
       w.stall = late_by;
       w.stall_line = loaded;
@@ -187,24 +197,27 @@ uint32_t Clock::block(int function, uint32_t from, uint32_t to) {
   }
   // What other warps have asked of the same parts holds back all.
   Time end = alone;
-  if (latest == nullptr || latest->issues == b.issues) {
+  if (latest == nullptr || latest->issues == b.issues) [[likely]] {
     if (b.issues != 0) end = std::max(end, quarter.run(begin + late_by, b.asks));
   } else {
-    end = std::max(end, quarter.run(begin, latest->others));
-    if (latest->issues != 0) end = std::max(end, quarter.run(begin + late_by, latest->asks));
+    const Block::InParts& parts = b.parts[static_cast<size_t>(latest - b.ins.data())];
+    end = std::max(end, quarter.run(begin, parts.others));
+    if (latest->issues != 0) end = std::max(end, quarter.run(begin + late_by, parts.asks));
   }
   const Time held = end - alone;
-  w.given = std::max(w.given, begin + b.made + late_by + held);
-  w.clock += b.issues * kCycle;
+  const Time given = std::max(w.given, begin + b.made + late_by + held);
+  const Time clock = begin + b.issues * kCycle;
+  w.given = given;
+  w.clock = clock;
   w.pending = std::max(w.pending, end);
   const auto made = [&](const Block::Out& out) -> WarpTime::Row {
     const bool waits = (out.needs & late) != 0;
     return {begin + out.at + (waits ? late_by : 0) + part_of(held, out.part), waits ? loaded : 0};
   };
   if (b.branch != nullptr) {
-    Time start = w.clock;
+    Time start = clock;
     int waited = 0;
-    if (w.given > start) {
+    if (given > start) {
       WarpTime::Row row;
       if (b.made_here != Block::kNone)
         row = made(b.outs[b.made_here]);
@@ -223,29 +236,25 @@ uint32_t Clock::block(int function, uint32_t from, uint32_t to) {
     named_.clear();
     for (const Block::Name& n : b.names) named_.emplace_back(rows[n.of].at, rows[n.of].line);
   }
-  if (late == 0) {
-    for (const Block::Out& out : b.outs) rows[out.row] = {begin + out.at + part_of(held, out.part), 0};
-  } else {
-    for (const Block::Out& out : b.outs) rows[out.row] = made(out);
-  }
+  for (const Block::Out& out : b.outs) rows[out.row] = made(out);
   for (size_t k = 0; k < b.names.size(); ++k) rows[b.names[k].row] = {named_[k].first, named_[k].second};
 }
 
 void Clock::add_time(uint32_t number) {
   WarpTime& w = *warp_;
   Block& b = blocks_[number];
-  const Info* const infos = infos_[static_cast<size_t>(b.function)].data();
-  if (!b.plain) {
+  const auto infos = [&] { return infos_[static_cast<size_t>(b.function)].data(); };
+  if (!b.plain) [[unlikely]] {
     turn_line_ = b.line;
-    for (uint32_t pc = b.from; pc < b.to; ++pc) costs_time(infos[pc], machine::kLanes, {});
+    for (uint32_t pc = b.from; pc < b.to; ++pc) costs_time(infos()[pc], machine::kLanes, {});
     return;
   }
   turn_line_ = b.branch != nullptr ? b.branch->line : b.line;
   compute(b, w, *sm_);
   if (b.lacks_rows) [[unlikely]]
     for (uint32_t pc = b.from; pc < b.to; ++pc)
-      if (!infos[pc].has_row && (b.branch != nullptr || !infos[pc].ends_block)) lacks_row(infos[pc]);
-  if (b.branches && b.branch == nullptr) costs_time(infos[b.to - 1], machine::kLanes, {});
+      if (!infos()[pc].has_row && (b.branch != nullptr || !infos()[pc].ends_block)) lacks_row(infos()[pc]);
+  if (b.branches && b.branch == nullptr) costs_time(infos()[b.to - 1], machine::kLanes, {});
 }
 
 }  // namespace bitwell::timing

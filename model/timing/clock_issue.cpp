@@ -7,8 +7,6 @@
 
 namespace bitwell::timing {
 
-constexpr Time kAhead = 1000 * kCycle;  // that a warp may go before the others
-
 std::span<const uint32_t> Clock::sources(const Info& i) const {
   return {operands_.data() + i.first, i.sources};
 }
@@ -85,21 +83,6 @@ bool Clock::costs_time(const Info& i, uint32_t lanes, Notes reached) {
     lacks_row(i);
   if (i.kind == OpKind::arithmetic) return compute(i, w, *sm_) - turn_begin_ < kAhead && i.goes_on;
   return act(i, w, *sm_, lanes, reached);
-}
-
-// Of one access.
-bool Clock::costs_time(const Info& i, const Access& one) {
-  if (i.kind != OpKind::memory)
-    return costs_time(i, machine::kLanes, Notes(&one, sizeof one / sizeof(uint64_t)));
-  WarpTime& w = *warp_;
-  turn_line_ = i.line;
-  if (!i.has_row) [[unlikely]]
-    lacks_row(i);
-  int loaded = 0;
-  const Time ready = needs(i, w, loaded), start = issue(i, w, *sm_, ready, loaded, false);
-  memory(i, w, start, one);
-  now_ = std::max(now_, w.pending);
-  return i.goes_on && start - turn_begin_ < kAhead;
 }
 
 void Clock::lacks_row(const Info& i) {

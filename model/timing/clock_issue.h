@@ -6,6 +6,8 @@
 
 namespace bitwell::timing {
 
+inline constexpr Time kAhead = 1000 * kCycle;  // that a warp may go before the others
+
 // When what it needs is there; `loaded`: the load that gave the last of it, or 0.
 [[gnu::always_inline]] inline Time Clock::needs(const Info& i, const WarpTime& w, int& loaded) const {
   Time start = w.clock;

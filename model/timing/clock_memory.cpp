@@ -203,15 +203,15 @@ struct Clock::InALine {
 };
 
 template <class Reached>
-[[gnu::always_inline]] inline Time Clock::global(const Access& a, const Reached& reached, const Info& i,
-                                                 Multiprocessor& sm, Time start) {
+[[gnu::always_inline]] inline Time Clock::lines(machine::AccessKind kind, const Reached& reached,
+                                                const Info& i, Multiprocessor& sm, Time start) {
   constexpr Time kProbed = 512;
   const size_t all = reached.sectors();
-  const Time lines = static_cast<Time>(reached.count) * kCycle;
+  const Time tags = static_cast<Time>(reached.count) * kCycle;
   const Time data = static_cast<Time>(all) * time(Key::l1_interval) / (kProbed / 32);
-  const Time served = sm.memory.take(start, std::max(lines, data));
+  const Time served = sm.memory.take(start, std::max(tags, data));
   warp_->pending = std::max(warp_->pending, served - time(Key::queue));
-  if (a.is(machine::AccessKind::write)) {
+  if (kind == machine::AccessKind::write) {
     const Amounts of = all < of_sectors_.size() ? of_sectors_[all] : amounts(32.0 * static_cast<double>(all));
     sm.l2.take(start, of.port);
     l2_.take(start, of.l2);
@@ -225,7 +225,7 @@ template <class Reached>
     return served;
   }
   Time end = served + time(Key::l1_latency);
-  const bool cached = a.is(machine::AccessKind::read) && i.cached;
+  const bool cached = kind == machine::AccessKind::read && i.cached;
   for (size_t k = 0; k < reached.count; ++k) {
     const auto [line, wanted] = reached.at(k);
     for (uint32_t missing = cached ? sm.l1.misses(line, touched_.number(line), wanted) : wanted;
@@ -241,39 +241,46 @@ template <class Reached>
 }
 
 Time Clock::scattered(const Access& a, Notes addresses, const Info& i, Multiprocessor& sm, Time start) {
-  return global(a, Scattered(a, addresses), i, sm, start);
+  return lines(static_cast<machine::AccessKind>(a.kind), Scattered(a, addresses), i, sm, start);
 }
 
-Time Clock::in_a_row(const Access& a, const InARow& row, const Info& i, Multiprocessor& sm, Time start) {
-  return global(a, row, i, sm, start);
+Time Clock::in_a_row(machine::AccessKind kind, const InARow& row, const Info& i, Multiprocessor& sm,
+                     Time start) {
+  return lines(kind, row, i, sm, start);
 }
 
-Time Clock::global(const Access& a, Notes addresses, const Info& i, Multiprocessor& sm, Time start) {
-  if (a.is(Access::How::each)) return scattered(a, addresses, i, sm, start);
-  const uint64_t lanes = a.is(Access::How::row) ? machine::kLanes : 1;
-  const InARow row(a.first, lanes * a.bytes);
-  return row.count == 1 ? global(a, InALine(row), i, sm, start) : in_a_row(a, row, i, sm, start);
+[[gnu::always_inline]] inline Time Clock::global(machine::AccessKind kind, const InARow& row, const Info& i,
+                                                 Multiprocessor& sm, Time start) {
+  const Time done =
+      row.count == 1 ? lines(kind, InALine(row), i, sm, start) : in_a_row(kind, row, i, sm, start);
+  return kind == machine::AccessKind::update ? done + time(Key::global_atomic) - time(Key::l2_latency) : done;
+}
+
+Time Clock::shared_latency(bool remote, machine::AccessKind kind) const {
+  return time(remote                                ? Key::remote_latency
+              : kind == machine::AccessKind::update ? Key::shared_atomic
+                                                    : Key::shared_latency);
 }
 
 // When what one access asks for is there; `slow`: whether that is worth a word.
-[[gnu::always_inline]] inline Time Clock::reach(const Access& a, Notes addresses, const Info& i, WarpTime& w,
-                                                Time start, bool& slow) {
+Time Clock::reach(const Access& a, Notes addresses, const Info& i, WarpTime& w, Time start, bool& slow) {
   Multiprocessor& sm = *sm_;
+  const auto kind = static_cast<machine::AccessKind>(a.kind);
   constexpr Time kLocal = 4 * kCycle;  // wavefronts of a word of each lane's local memory
   if (a.first >= machine::kSharedWindow && a.first < machine::kLocalWindow) {
-    const uint64_t rank = (a.first - machine::kSharedWindow) >> machine::kRankShift;
     const Time front = shared(a, sm, start);
     w.pending = std::max(w.pending, front - time(Key::queue));
     slow = true;
-    return front + time(rank != w.rank                      ? Key::remote_latency
-                        : a.is(machine::AccessKind::update) ? Key::shared_atomic
-                                                            : Key::shared_latency);
+    return front + shared_latency(rank_of(a.first) != w.rank, kind);
   }
   if (machine::is_global(a.first)) {
-    const Time fetched = global(a, addresses, i, sm, start);
     slow = true;
-    return a.is(machine::AccessKind::update) ? fetched + time(Key::global_atomic) - time(Key::l2_latency)
-                                             : fetched;
+    if (!a.is(Access::How::each))
+      return global(kind, InARow(a.first, (a.is(Access::How::row) ? machine::kLanes : 1) * uint64_t{a.bytes}),
+                    i, sm, start);
+    const Time done = scattered(a, addresses, i, sm, start);
+    return kind == machine::AccessKind::update ? done + time(Key::global_atomic) - time(Key::l2_latency)
+                                               : done;
   }
   if (a.first < machine::kConstWindow) return sm.memory.take(start, kLocal) + time(Key::l1_latency);
   return start;
@@ -287,10 +294,32 @@ Time Clock::global(const Access& a, Notes addresses, const Info& i, Multiprocess
     give(i, w, done, slow ? i.line : 0);
 }
 
-void Clock::memory(const Info& i, WarpTime& w, Time start, const Access& one) {
-  bool slow = false;
-  const Time done = std::max(start, reach(one, {}, i, w, start, slow));
-  has_reached(i, w, start, done, slow);
+[[gnu::always_inline]] inline void Clock::memory(const Step& step, WarpTime& w, Time start,
+                                                 uint64_t address) {
+  Multiprocessor& sm = *sm_;
+  Time done;
+  if (step.what == Step::What::shared) {
+    const Time front = sm.memory.take(start, step.port);
+    w.pending = std::max(w.pending, front - time(Key::queue));
+    done = front + step.latency;
+  } else {
+    done = global(step.kind, InARow(address, step.amount), *step.info, sm, start);
+  }
+  has_reached(*step.info, w, start, std::max(start, done), true);
+}
+
+// Of one access of shared or global memory, which is all that it does.
+bool Clock::costs_time(const Step& step, uint64_t address) {
+  const Info& i = *step.info;
+  WarpTime& w = *warp_;
+  turn_line_ = i.line;
+  if (!i.has_row) [[unlikely]]
+    lacks_row(i);
+  int loaded = 0;
+  const Time ready = needs(i, w, loaded), start = issue(i, w, *sm_, ready, loaded, false);
+  memory(step, w, start, address);
+  now_ = std::max(now_, w.pending);
+  return i.goes_on && start - turn_begin_ < kAhead;
 }
 
 void Clock::memory(const Info& i, WarpTime& w, Time start, Notes reached) {

@@ -28,6 +28,8 @@ class Servers {
   static constexpr int kUnit = Some == 1 ? 0 : kInterval - (kBits - 1);
   static constexpr uint32_t kAll = uint32_t{1} << (kInterval - kUnit);
   static_assert(kUnit >= 0 && kAll <= kMark);
+  using Eight [[gnu::vector_size(16)]] = int16_t;
+  using Two [[gnu::vector_size(16)]] = uint64_t;
 
  public:
   // `rate`: of what it serves, a cycle. `now`: requests are for then, or a little earlier, or later; there is
@@ -49,6 +51,8 @@ class Servers {
       alone_ = asked_ == 0 ? amount - last : std::max(alone_, amount - last);
       amounts_[which] = units;
       last_[which] = static_cast<int32_t>(in_units(last));
+      if constexpr (Some == 4)
+        parts_[which] = static_cast<int16_t>(std::min<uint32_t>(in_units(last), kMark - 1));
       asked_ |= field(2 * kMark - 1);
       if (units < kAll)
         all_ |= field(units);
@@ -63,6 +67,7 @@ class Servers {
     Time alone_ = 0;            // until the last part begins, where nobody else has asked
     std::array<int32_t, Some> last_{};
     std::array<uint32_t, Some> amounts_{};
+    Eight parts_{};  // the last ones, where an interval may have all
   };
   // When the last part of all that is asked for that time begins.
   [[gnu::always_inline]] Time run(Time at, const Asks& asks) {
@@ -157,13 +162,19 @@ class Servers {
     there.index = static_cast<uint32_t>(number);
     return true;
   }
-  // The most by which a server has more than its last part. None that is not asked has more.
-  static int32_t latest(Word used, const Asks& asks) {
-    std::array<int32_t, Some> by;
-    for (size_t k = 0; k < Some; ++k) by[k] = static_cast<int32_t>(field(used, k)) - asks.last_[k];
-    if constexpr (Some == 4) return std::max(std::max(by[0], by[1]), std::max(by[2], by[3]));
-    return *std::max_element(by.begin(), by.end());
+  // The most by which a server has more than its last part, or 0. None that is not asked has more.
+  [[gnu::always_inline]] static int32_t latest(Word used, const Asks& asks) {
+    if constexpr (Some == 4) {  // side by side, none of which has its highest bit
+      const Eight by = std::bit_cast<Eight>(Two{used, 0}) - asks.parts_;
+      const Eight two = larger(by, __builtin_shuffle(by, Eight{2, 3, 2, 3, 4, 5, 6, 7}));
+      return larger(two, __builtin_shuffle(two, Eight{1, 1, 1, 1, 4, 5, 6, 7}))[0];
+    }
+    int32_t out = 0;
+    for (size_t k = 0; k < Some; ++k)
+      out = std::max(out, static_cast<int32_t>(field(used, k)) - asks.last_[k]);
+    return out;
   }
+  static Eight larger(Eight a, Eight b) { return a > b ? a : b; }
   // If one interval has all of it.
   [[gnu::always_inline]] bool runs_at_once(Time at, const Asks& asks, Time& out) {
     Interval& there = slots_[index(at) & mask_];

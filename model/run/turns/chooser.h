@@ -94,10 +94,10 @@ struct GoesAhead {
   const uint32_t* noted = nullptr;               // what the keeper has of it
   uint32_t most = 0;
 
-  // `untold`: the operation stands behind what is still to be told of.
-  bool may(uint32_t pc, bool together, bool untold) const {
-    return ops != nullptr && (ops[pc] & (together ? kTogether : kApart)) != 0 &&
-           *noted + (untold ? 1 : 0) < most;
+  // `how`: whether its threads go together. `untold`: the operation stands behind what is still to be told
+  // of.
+  bool may(uint32_t pc, uint8_t how, bool untold) const {
+    return ops != nullptr && (ops[pc] & how) != 0 && *noted + (untold ? 1 : 0) < most;
   }
 };
 
