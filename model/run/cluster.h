@@ -66,6 +66,10 @@ class Cluster {
   // where it did.
   bool again(Earliest& of, Timekeeper& keeper) const;
   bool take(const Taker& taker, Took& took);
+  // To be called when all its threads have executed their ends, of which their time is still to come: its
+  // CTAs go, while the host has them at hand.
+  void retire();
+  bool retired() const { return warps_ != 0; }
   // Of the turn under way, where a Chooser counts what is done in it; else nullptr.
   Took* counted() const { return counted_; }
   uint64_t changes(const Cta& cta, const machine::Warp& warp) const;
@@ -181,6 +185,7 @@ class Cluster {
   void release_spinners();
   void release_spinners(const Cta& cta, machine::Warp& warp) const;
   void lead(Cta& cta, const Taker& taker, Took& took);
+  uint32_t warps_ = 0;  // that it had, where it has no CTAs any more
   uint64_t until_preemption();
   void preempt();
   static uint32_t warp_number(const Cta& cta, const machine::Warp& warp);

@@ -65,6 +65,8 @@ void Clock::begin_launch(const run::Cluster& first) {
   group_free_.resize(extent_.groups);
   group_link_.resize(extent_.groups, Path::kNone);
   const bool stops = !first.grid.stops.empty();
+  // In a sample clusters count that have ended by time; a launch behind this one may ask who is left.
+  to_ends_ = extent_.clusters == 0 && first.grid.before == nullptr && !first.grid.has_dependents;
   classify(first.grid.program, static_cast<double>(first.ctas.front()->warps.size()),
            stops || !first.grid.options.observers.empty() || first.accesses_watched(), !stops);
 }

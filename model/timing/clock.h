@@ -84,6 +84,7 @@ class Clock final : public run::Timekeeper {
   run::GoesAhead may_go_ahead(int function) const override;
   void turn_ends(bool another) override;
   bool goes_through() const override { return through_; }
+  bool goes_to_ends() const override { return to_ends_; }
   bool leads(const run::Taker& taker) override;
   void has_led() override;
   void ends(const run::Taker& taker) override;
@@ -143,11 +144,13 @@ class Clock final : public run::Timekeeper {
   Time compute(const Info& info, WarpTime& w, Multiprocessor& sm);
   Time execute(const Info& info, WarpTime& w, Multiprocessor& sm, Time ready, int loaded);
   void meet(WarpTime& w);
+  void leave(uint32_t rank);
   void let_go(uint32_t rank);
   bool act(const Info& info, WarpTime& w, Multiprocessor& sm, uint32_t lanes, Notes reached);
   void lacks_row(const Info& info);
   Ahead& add_step(uint64_t key, uint32_t words);
-  bool add_access(Step step, const Access& one);
+  bool add_access(Step step, const run::Reach& one);
+  void add_words(Step step);
   void add_operation(const Info& info, bool did);
   void end_sequence();
   Step step_of(uint64_t key) const;
@@ -241,6 +244,7 @@ class Clock final : public run::Timekeeper {
   uint32_t sequence_at_ = 0;  // of the one that is noted now: where its number is to stand
   bool sequence_is_full_ = false;
   bool through_ = false;     // warps go ahead through barriers
+  bool to_ends_ = false;     // and to their ends
   bool has_let_go_ = false;  // this turn did
   Operation* operation_ = nullptr;
   Time now_ = 0;  // when what the turn did can be seen

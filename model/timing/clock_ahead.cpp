@@ -164,50 +164,57 @@ void Clock::turn_ends(bool another) {
 }
 
 // Of one access: whether it can be said in short.
-[[gnu::always_inline]] inline bool Clock::add_access(Step step, const Access& one) {
+[[gnu::always_inline]] inline bool Clock::add_access(Step step, const run::Reach& one) {
   using What = Step::What;
   constexpr int kAddressBits = 48;
-  step.amount = one.is(Access::How::wavefronts) ? one.many : one.bytes;
-  if (one.is(Access::How::each) || one.first >> kAddressBits != 0 || step.amount >> Step::kAmountBits != 0)
-    return false;
-  step.kind = static_cast<machine::AccessKind>(one.kind);
-  step.how = static_cast<Access::How>(one.how);
-  step.what = What::other;
-  constexpr uint32_t kWords = 1 + sizeof one / sizeof(uint64_t);
-  if (machine::is_global(one.first)) {
-    step.what = What::global;
-  } else if (one.first >= machine::kSharedWindow && one.first < machine::kLocalWindow) {
+  constexpr uint32_t kWords = 1 + sizeof(Access) / sizeof(uint64_t);
+  const bool shared = one.first >= machine::kSharedWindow && one.first < machine::kLocalWindow;
+  step.kind = one.kind;
+  if (shared && (one.form == Form::each || one.bytes > kMostShared)) {
+    step.how = Access::How::wavefronts;
+    step.amount = wavefronts(one);
+  } else {
+    if (one.form == Form::each || one.first >> kAddressBits != 0 || one.bytes >> Step::kAmountBits != 0)
+      return false;
+    step.how = one.form == Form::row ? Access::How::row : Access::How::same;
+    step.amount = static_cast<uint32_t>(one.bytes);
+  }
+  if (shared) {
     step.what = What::shared;
     step.remote = rank_of(one.first) != warp_->rank;
     add_step(step.key(), kWords);
-    return true;
+  } else {
+    step.what = machine::is_global(one.first) ? What::global : What::other;
+    add_step(step.key(), kWords).add(one.first);
   }
-  add_step(step.key(), kWords).add(one.first);
   return true;
 }
 
-void Clock::add_operation(const Info& i, bool did) {
-  using What = Step::What;
-  Step step{.did = did, .number = i.number};
-  if (reached_.size() == 0) {
-    add_step(step.key(), 1);
-  } else if (reached_.size() == 1) {
-    const run::Reach& one = *reached_.begin();
-    const Access a = access(one);
-    if (i.kind != OpKind::memory || !add_access(step, a)) {
-      step.what = What::words;
-      constexpr auto kAccess = static_cast<uint32_t>(sizeof a / sizeof(uint64_t));
-      const uint32_t own = a.is(Access::How::each) ? one.lanes : 0;
-      const auto many = static_cast<uint32_t>(std::popcount(own));
-      add_step(step.key(), 1 + kAccess + many).add(a, one.addresses, own);
-    }
-  } else {
+// What cannot be said in short.
+[[gnu::noinline]] void Clock::add_words(Step step) {
+  step.what = Step::What::words;
+  if (reached_.size() != 1) {
     notes_.clear();
     note(reached_, notes_);
-    step.what = What::words;
     add_step(step.key(), 1 + static_cast<uint32_t>(notes_.size())).add(Notes(notes_));
+    return;
   }
+  const run::Reach& one = *reached_.begin();
+  const Access a = access(one);
+  const uint32_t own = a.is(Access::How::each) ? one.lanes : 0;
+  const auto words =
+      static_cast<uint32_t>(sizeof a / sizeof(uint64_t)) + static_cast<uint32_t>(std::popcount(own));
+  add_step(step.key(), 1 + words).add(a, one.addresses, own);
+}
+
+[[gnu::always_inline]] inline void Clock::add_operation(const Info& i, bool did) {
+  const Step step{.did = did, .number = i.number};
+  if (reached_.size() == 0)
+    add_step(step.key(), 1);
+  else if (reached_.size() != 1 || i.kind != OpKind::memory || !add_access(step, *reached_.begin()))
+    add_words(step);
   reached_.clear();
+  if (i.leaves) warp_->has_left = true;
   // A turn most likely ends there.
   if (sequence_is_full_ || (did && !i.goes_on && !i.ends_block)) end_sequence();
 }
@@ -243,9 +250,10 @@ run::Past Clock::has_gone_ahead(WarpTime& w) {
       case What::words: goes_on = costs_time(i, step->did ? machine::kLanes : 0, ahead.words()); break;
       default: goes_on = costs_time(i, step->did ? machine::kLanes : 0, {});
     }
+    if (i.leaves) leave(w.rank);
     // No turn ends behind what did nothing, nor behind a branch.
-    if (goes_on || !step->did || i.ends_block) continue;
-    out = i.meets ? run::Past::meets : run::Past::all;
+    if (!i.leaves && (goes_on || !step->did || i.ends_block)) continue;
+    out = i.meets || i.leaves ? run::Past::meets : run::Past::all;
     if (const Step* const next = ahead.first(*sequences_);
         next != nullptr && next->what == What::ends_turn && !next->did)
       ahead.take();
@@ -283,7 +291,11 @@ void Clock::meet(WarpTime& w) {
 }
 
 void Clock::ends(const run::Taker& taker) {
-  const uint32_t rank = at_->warps[taker.warp].rank;
+  const WarpTime& w = at_->warps[taker.warp];
+  if (!w.has_left) leave(w.rank);
+}
+
+void Clock::leave(uint32_t rank) {
   ++at_->meetings[rank].ended;
   let_go(rank);
 }

@@ -43,6 +43,11 @@ bool is_of_all_warps(const isa::Op& barrier) {
   return use.aligned && !use.counted && use.kind != run::BarrierUse::Kind::arrive;
 }
 
+// Of the entry: whether all threads that come there end.
+bool ends_warp(const isa::Op& op, std::string_view name) {
+  return op.kind == isa::OpKind::leave && op.guard == 0 && (name.starts_with("ret") || name == "exit");
+}
+
 // Of what computes: whether a warp does it by itself, so that nobody can tell when. Moves read clocks.
 bool by_itself(isa::OpKind kind, Unit unit) {
   switch (kind) {
@@ -294,6 +299,7 @@ void Clock::classify(const isa::Program& program, double warps, bool watched, bo
     }
   }
   through_ = stores_ahead && all_meet && !watched;
+  to_ends_ = to_ends_ && through_;
   for (const isa::Function& f : program.functions) {
     std::vector<Info>& out = infos_.emplace_back();
     out.reserve(f.code.size());
@@ -310,8 +316,11 @@ void Clock::classify(const isa::Program& program, double warps, bool watched, bo
       const bool computes = info.kind == OpKind::arithmetic || info.kind == OpKind::multiply_warp;
       const bool weak = info.kind == OpKind::memory && is_weak(name(f.code[i]).text);
       info.meets = through_ && f.code[i].kind == isa::OpKind::barrier;
-      info.ahead = computes ? by_itself(f.code[i].kind, name(f.code[i]).unit)
-                            : info.meets || (weak && (stores_ahead || reads(name(f.code[i]).text)));
+      info.leaves = to_ends_ && &f == &program.functions[static_cast<size_t>(program.entry)] &&
+                    ends_warp(f.code[i], name(f.code[i]).text);
+      info.ahead = info.leaves ? true
+                   : computes  ? by_itself(f.code[i].kind, name(f.code[i]).unit)
+                               : info.meets || (weak && (stores_ahead || reads(name(f.code[i]).text)));
       info.goes_on = (computes || weak) && next && !info.ends_block;
       if (info.ends_block)
         next = false;
@@ -334,7 +343,7 @@ void Clock::classify(const isa::Program& program, double warps, bool watched, bo
       i.pc = static_cast<uint32_t>(pc);
       i.number = static_cast<uint32_t>(all_infos_.size()) % Ahead::kMost;
       all_infos_.push_back(&i);
-      const bool together = i.in_warp || i.meets || i.kind == OpKind::multiply_warp;
+      const bool together = i.in_warp || i.meets || i.leaves || i.kind == OpKind::multiply_warp;
       may_go_ahead_[f].push_back(!i.ahead    ? 0
                                  : !together ? run::GoesAhead::kTogether | run::GoesAhead::kApart
                                              : run::GoesAhead::kTogether);

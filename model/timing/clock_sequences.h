@@ -78,7 +78,7 @@ struct Clock::Step {
   // All that tells steps from one another.
   using Key = uint64_t;
   static constexpr int kNumberBits = 27, kAmountBits = 12;
-  Key key() const {
+  [[gnu::always_inline]] Key key() const {
     return number | Key{amount} << kNumberBits | Key{static_cast<uint8_t>(what)} << 40 | Key{did} << 44 |
            Key{remote} << 45 | Key{static_cast<uint8_t>(kind)} << 46 | Key{static_cast<uint8_t>(how)} << 48;
   }
@@ -110,13 +110,14 @@ class Clock::Sequences {
   // Whether no step is noted of the sequence under way.
   bool begins() const { return at_ == kRoot; }
   // Another step of it. Returns whether it is as long as any may be.
-  bool add(Step::Key key) {
+  [[gnu::always_inline]] bool add(Step::Key key) {
     if (const Node& guess = nodes_[guess_]; guess.key == key && guess.before == at_) [[likely]]
       at_ = guess_;
     else
       go(key);
-    guess_ = nodes_[at_].after;
-    return nodes_[at_].steps == kMostSteps || nodes_.size() > kMostNodes;
+    const Node& node = nodes_[at_];
+    guess_ = node.after;
+    return node.steps >= most_;
   }
   // It ends here. Returns its number. `step`: what a key says.
   template <class MakeStep>
@@ -155,6 +156,7 @@ class Clock::Sequences {
   [[gnu::noinline]] void go(Step::Key key) {
     const auto [there, is_new] = nodes_by_.try_emplace({at_, key}, static_cast<uint32_t>(nodes_.size()));
     if (is_new) nodes_.push_back({.key = key, .before = at_, .steps = nodes_[at_].steps + 1});
+    if (nodes_.size() > kMostNodes) most_ = 1;
     (at_ == kRoot ? nodes_[ended_].next : nodes_[at_].after) = there->second;
     at_ = there->second;
   }
@@ -162,6 +164,7 @@ class Clock::Sequences {
   std::unordered_map<std::pair<uint32_t, Step::Key>, uint32_t, Hash> nodes_by_;
   std::vector<Sequence> all_;
   std::vector<std::unique_ptr<Step[]>> steps_;
+  uint32_t most_ = kMostSteps;
   uint32_t at_ = kRoot, guess_ = kRoot, ended_ = kRoot;
 };
 

@@ -28,6 +28,7 @@ struct Clock::Info {
   bool renames = false;  // costs nothing: a register gets another name
   bool ahead = false;    // may be executed before its time
   bool meets = false;    // a barrier of the CTA that may be, too
+  bool leaves = false;   // the end of a warp that may be, too
   // In cycles, and as times.
   struct Costs {
     double latency = 0;   // until the next can use its result
@@ -118,7 +119,8 @@ struct alignas(64) Clock::WarpTime {
   uint16_t rank = 0;
   uint8_t quarter = 0;
   bool fresh = true;
-  bool waits = false;  // at a barrier of its CTA, whatever it has executed before
+  bool waits = false;     // at a barrier of its CTA, whatever it has executed before
+  bool has_left = false;  // has executed its end before its time
   Role role = Role::other;
   uint8_t does = 0;  // has done so far
   // Those that are kept; one that is there always; of each loop that is watched when its last round ended,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -35,9 +36,10 @@ class Path {
   // A turn that ended then, of an instruction of that PTX line. `before`: the turn without which it could
   // not.
   int32_t add(int32_t before, double end, int line, Role role, Cause cause) {
-    if (links_.size() >= kMost) return before;
-    links_.push_back({before, static_cast<float>(end), line, role, cause});
-    return static_cast<int32_t>(links_.size() - 1);
+    if (count_ >= kMost) return before;
+    if (count_ % kTogether == 0) links_.push_back(std::make_unique_for_overwrite<Link[]>(kTogether));
+    links_.back()[count_ % kTogether] = {before, static_cast<float>(end), line, role, cause};
+    return static_cast<int32_t>(count_++);
   }
   struct Part {
     Role role;
@@ -49,9 +51,9 @@ class Path {
   // The way to that turn, by role, cause and line; the longest first.
   std::vector<Part> to(int32_t last) const {
     std::map<std::tuple<Role, Cause, int>, std::pair<double, uint64_t>> all;
-    for (int32_t at = last; at != kNone; at = links_[static_cast<size_t>(at)].before) {
-      const Link& l = links_[static_cast<size_t>(at)];
-      const double begin = l.before == kNone ? 0 : links_[static_cast<size_t>(l.before)].end;
+    for (int32_t at = last; at != kNone; at = link(at).before) {
+      const Link& l = link(at);
+      const double begin = l.before == kNone ? 0 : link(l.before).end;
       auto& [cycles, times] = all[{l.role, l.cause, l.line}];
       cycles += l.end - begin;
       ++times;
@@ -72,7 +74,14 @@ class Path {
     Role role;
     Cause cause;
   };
-  std::vector<Link> links_;
+  const Link& link(int32_t number) const {
+    const auto at = static_cast<size_t>(number);
+    return links_[at / kTogether][at % kTogether];
+  }
+  // One for each turn: they stay where they are.
+  static constexpr size_t kTogether = 1 << 14;
+  std::vector<std::unique_ptr<Link[]>> links_;
+  size_t count_ = 0;
 };
 
 }  // namespace bitwell::timing

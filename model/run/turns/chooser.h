@@ -83,8 +83,8 @@ class Chooser {
   virtual bool thorough() const { return false; }
 };
 
-// Of a turn, what its warp has executed before: a part, which may be nothing; all; all, and its end is a
-// barrier of the CTA, where a warp may wait or let others go on.
+// Of a turn, what its warp has executed before: a part, which may be nothing; all; all, and its end is the
+// warp's or a barrier of the CTA, where a warp may wait or let others go on.
 enum class Past : uint8_t { part, all, meets };
 
 // How far a warp may go ahead of its time in a function.
@@ -141,12 +141,15 @@ class Timekeeper {
   // Whether warps go ahead through the barriers of their CTAs as well: nothing else lets one wait for another
   // in this launch, and the keeper has them wait there in time, whatever they have executed.
   virtual bool goes_through() const { return false; }
+  // Likewise, to the ends of warps: a cluster all of whose threads have ended then goes on in time, until no
+  // warp of it can go on any more.
+  virtual bool goes_to_ends() const { return false; }
   // That warp of the cluster whose turn it is executes aside from turns: what it is told from now on is of
   // that. Whether there is room for more.
   virtual bool leads(const Taker& /*taker*/) { return false; }
   // None does any longer.
   virtual void has_led() {}
-  // A warp has executed its end.
+  // A warp has executed its end; where it did so before its time, that counts when it comes.
   virtual void ends(const Taker& /*taker*/) {}
   // Whether a warp can go on, where the keeper has it wait in time or knows what it has executed before.
   virtual std::optional<bool> can_go_on(const Taker& /*taker*/) const { return {}; }

@@ -139,17 +139,22 @@ void Residents::run_all() {
   }
 }
 
-void Residents::end(size_t which) {
-  Cluster& cluster = *clusters_[which];
-  Grid& grid = cluster.grid;
-  RunResult& result = results_[grid.number];
+// What its CTAs have executed, of which each is at its end.
+void Residents::count(const Cluster& cluster) {
+  RunResult& result = results_[cluster.grid.number];
   for (const auto& cta : cluster.ctas) {
     result.lane_instructions += cta->lane_instructions;
     result.warp_instructions += cta->warp_instructions;
     add(result.footprint, *cta);
   }
+  cluster.grid.ended += cluster.ctas.size();
+}
+
+void Residents::end(size_t which) {
+  Cluster& cluster = *clusters_[which];
+  Grid& grid = cluster.grid;
+  count(cluster);
   --launches_[grid.number].resident;
-  grid.ended += cluster.ctas.size();
   grid.last_end = grid.flight.time();
   journals_.add(cluster.number, grid, std::move(cluster.journal));
   clusters_.erase(clusters_.begin() + static_cast<std::ptrdiff_t>(which));

@@ -55,6 +55,7 @@ class Residents {
   bool may_start(const Grid& grid) const;
   bool fits(const InFlight& launch) const;
   bool more_to_start() const;
+  void count(const Cluster& cluster);
   void end(size_t which);
   void print_rest() const;
   void report_progress() const;

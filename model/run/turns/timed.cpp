@@ -110,6 +110,8 @@ bool Cluster::earliest(Timekeeper& keeper, Earliest& out) {
       }
       if (runs) add(taker, nullptr);
     }
+  for (; warp < warps_; ++warp)
+    if (const Taker taker{number, warp, 0}; keeper.can_go_on(taker).value_or(false)) add(taker, nullptr);
   for (const auto& agent : agents_)
     if (agent->ready()) {
       add({number, 0, agent->id}, agent.get());
@@ -134,9 +136,12 @@ bool Cluster::again(Earliest& of, Timekeeper& keeper) const {
   }
   const bool over = taker.operation != 0 && operation == nullptr;
   if (ready + (over ? 1 : 0) != of.operations) return false;
-  const size_t warps = ctas.front()->warps.size();
   bool waits = false;
-  if (taker.operation == 0) {
+  if (retired()) {
+    waits = !keeper.can_go_on(taker).value_or(false);
+    if (waits) keeper.waits(taker);
+  } else if (taker.operation == 0) {
+    const size_t warps = ctas.front()->warps.size();
     const machine::Warp& warp = ctas[taker.warp / warps]->warps[taker.warp % warps];
     const std::optional<bool> known = keeper.can_go_on(taker);
     waits = known ? !*known : !warp.can_run();
@@ -182,6 +187,11 @@ void Cluster::lead(Cta& cta, const Taker& taker, Took& took) {
   if (cta.warps[taker.warp - first].splits.empty()) keeper.ends(taker);
 }
 
+void Cluster::retire() {
+  for (const auto& cta : ctas) warps_ += static_cast<uint32_t>(cta->warps.size());
+  ctas.clear();
+}
+
 void Residents::run_timed(ByTime& times) {
   Grid& grid = launches_.front().grid;
   Timekeeper& keeper = times.begins(grid);
@@ -200,10 +210,12 @@ void Residents::run_timed(ByTime& times) {
     if (all.size() <= cluster.number) all.resize(cluster.number + 1);
     Earliest& of = all[cluster.number];
     if (of.cluster == nullptr) std::swap(of, spare);
-    if (cluster.earliest(keeper, of))
+    const bool any = cluster.earliest(keeper, of);
+    if (any)
       order.push(next_of(of));
-    else
+    else if (!cluster.retired())
       idle.insert(cluster.number);
+    return any;
   };
   const auto look_at_idle = [&] {
     for (const uint32_t number : std::exchange(idle, {})) look(**find(number));
@@ -252,6 +264,11 @@ void Residents::run_timed(ByTime& times) {
         ended = cluster.take(taker, took);
         took.changes = grid.flight.changes();
         keeper.took(took);
+        if (ended && keeper.goes_to_ends()) {  // by its time it goes on
+          count(cluster);
+          cluster.retire();
+          ended = false;
+        }
       }
       if (past == Past::all && earliest.looks == 0) {  // nothing happened now that others could wait for
         earliest.at[earliest.first] = at;
@@ -272,10 +289,7 @@ void Residents::run_timed(ByTime& times) {
       continue;
     }
     order.pop();
-    if (!ended) {
-      look(cluster);
-      continue;
-    }
+    if (!ended && (look(cluster) || !cluster.retired())) continue;
     room = true;
     keeper.ends(cluster);
     spare = std::exchange(earliest, {});

@@ -141,6 +141,36 @@ st.global.u32 [%a1], %r3;
 
 // Lanes side by side, all at one place, and apart; of shared memory with and without conflicts; of several
 // sizes.
+// A warp that ends while others wait for it at a barrier, and others still load; more clusters than are
+// resident at once, which begin when all warps of another have ended by their time.
+TEST(TimedAhead, EndsThatAreExecutedBeforeTheirTimeCountThen) {
+  expect_as_each_turn_in_its_time(launch_of(kernel(R"(shr.u32 %r7, %r0, 5;
+mul.lo.u32 %r1, %r0, 16;
+cvt.u64.u32 %a1, %r1;
+add.u64 %a1, %a0, %a1;
+mov.u32 %r2, 0;
+again: ld.global.u32 %r3, [%a1];
+add.u32 %r2, %r2, %r3;
+add.u32 %r2, %r2, 1;
+add.u64 %a1, %a1, 8192;
+setp.lt.u32 %p3, %r2, 3;
+@%p3 bra again;
+setp.ne.u32 %p1, %r7, 1;
+@%p1 bra meet;
+late: ld.global.u32 %r3, [%a1];
+add.u32 %r2, %r2, %r3;
+add.u32 %r2, %r2, 1;
+add.u64 %a1, %a1, 128;
+setp.lt.u32 %p3, %r2, 9;
+@%p3 bra late;
+bra over;
+meet: bar.sync 0;
+st.global.u32 [%a1+4], %r2;
+over: mov.u32 %r2, 0;
+)"),
+                                            9000, 160));
+}
+
 TEST(TimedAhead, EachKindOfAccessCostsTheSame) {
   for (const std::string size :
        {"u8 %r5", "u32 %r5", "b64 %a3", "v2.u32 {%r5, %r6}", "v4.u32 {%r3, %r5, %r6, %r7}"}) {
