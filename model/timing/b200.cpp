@@ -1,8 +1,6 @@
 // What a B200 costs, by what others have published: no probe of ours has run on one. What only a B300's
 // figure is known of says so. `what` of a row that is published or in conflict: who.
-#include "model/timing/b200.h"
-
-#include "model/timing/h200.h"
+#include "model/timing/tables.h"
 
 namespace bitwell::timing {
 namespace {

@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "model/machine/failure.h"
-#include "model/timing/b200.h"
-#include "model/timing/h200.h"
+#include "model/timing/tables.h"
 
 namespace bitwell::timing {
 

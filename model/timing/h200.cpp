@@ -1,5 +1,5 @@
 // What an H200 costs: experiments/results/time_probes.csv, a test holds both together.
-#include "model/timing/h200.h"
+#include "model/timing/tables.h"
 
 namespace bitwell::timing {
 namespace {

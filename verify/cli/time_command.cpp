@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/strict_json/write.h"
-#include "model/timing/b200.h"
+#include "model/timing/tables.h"
 #include "verify/cli/command.h"
 #include "verify/cli/memory_guard.h"
 #include "verify/cli/picture/time_picture.h"

@@ -6,8 +6,7 @@
 #include <map>
 #include <set>
 
-#include "model/timing/b200.h"
-#include "model/timing/h200.h"
+#include "model/timing/tables.h"
 
 namespace bitwell::timing {
 namespace {

@@ -7,10 +7,10 @@
 #include <set>
 
 #include "model/run/turns/order.h"
-#include "model/timing/h200.h"
 #include "model/timing/lines.h"
 #include "model/timing/multiprocessor.h"
 #include "model/timing/server.h"
+#include "model/timing/tables.h"
 #include "one_kernel.h"
 #include "verify/launch/start.h"
 #include "verify/schedules/given.h"
