@@ -132,9 +132,9 @@ class Contraction {
       if (const Contractible* c = decide({&all[i], end - i}, out)) fused.push_back(c);
       i = end;
     }
-    std::map<const Instruction*, std::vector<const Contractible*>> sums;
-    for (const Contractible* c : fused) sums[c->product].push_back(c);
-    for (const auto& [product, of] : sums) put(*product, of);
+    std::map<size_t, std::vector<const Contractible*>> sums;  // by where the product stands
+    for (const Contractible* c : fused) sums[text_.of(*c->product).first].push_back(c);
+    for (const auto& [at, of] : sums) put(*of[0]->product, of);
     if (!declared_.empty()) {
       const size_t at = text_.body(function_);
       text_.replace({at, at}, declared_);
