@@ -214,8 +214,8 @@ class Seen {
   std::optional<size_t> begin_, end_, own_, turned_begin_, own_end_, turned_end_;
   size_t after_ = 0;
   bool earlier_left_ = false, later_left_ = false;  // that thread has exited
-  std::vector<Synchronisation> window_;  // what stands between the two
-  size_t at_ = 0;                        // in it
+  std::vector<Synchronisation> window_;             // what stands between the two
+  size_t at_ = 0;                                   // in it
   Between out_;
 };
 
