@@ -43,13 +43,17 @@ Vectors part(const Vectors& v, size_t begin, size_t end) {
 // A split's sums one after another. `handed`: what a split's sum is rounded to before the next takes it.
 std::vector<float> split_sum(const Order& order, const Vectors& a, const Vectors& b, size_t split,
                              Output handed) {
-  std::vector<float> total(a.count * b.count);
+  std::vector<float> total;
   for (size_t s = 0; s < split; ++s) {
     const size_t begin = a.k * s / split / 64 * 64;
     const size_t end = s + 1 == split ? a.k : a.k * (s + 1) / split / 64 * 64;
+    if (begin == end) continue;  // k has fewer blocks of 64 than there are splits
     const std::vector<float> sums = sums_f32(order, part(a, begin, end), Columns(part(b, begin, end)));
-    for (size_t i = 0; i < total.size(); ++i)
-      total[i] = s == 0 ? sums[i] : to_output(handed, total[i]) + to_output(handed, sums[i]);
+    if (total.empty())
+      total = sums;
+    else
+      for (size_t i = 0; i < total.size(); ++i)
+        total[i] = to_output(handed, total[i]) + to_output(handed, sums[i]);
   }
   return total;
 }

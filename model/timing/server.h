@@ -166,8 +166,8 @@ class Servers {
   [[gnu::always_inline]] static int32_t latest(Word used, const Asks& asks) {
     if constexpr (Some == 4) {  // side by side, none of which has its highest bit
       const Eight by = std::bit_cast<Eight>(Two{used, 0}) - asks.parts_;
-      const Eight two = larger(by, __builtin_shuffle(by, Eight{2, 3, 2, 3, 4, 5, 6, 7}));
-      return larger(two, __builtin_shuffle(two, Eight{1, 1, 1, 1, 4, 5, 6, 7}))[0];
+      const Eight two = larger(by, __builtin_shufflevector(by, by, 2, 3, 2, 3, 4, 5, 6, 7));
+      return larger(two, __builtin_shufflevector(two, two, 1, 1, 1, 1, 4, 5, 6, 7))[0];
     }
     int32_t out = 0;
     for (size_t k = 0; k < Some; ++k)

@@ -9,6 +9,7 @@
 #include "verify/cli/command.h"
 #include "verify/cli/report/cuda_source.h"
 #include "verify/cli/report/short_names.h"
+#include "verify/cli/run/run_arguments.h"
 #include "verify/cli/run/run_once.h"
 #include "verify/launch/file/launch_json.h"
 #include "verify/launch/file/names.h"

@@ -8,7 +8,7 @@
 
 namespace bitwell::mutate {
 
-inline constexpr int kMost = 1 << 19;
+inline constexpr int kMost = 1 << 20;
 inline unsigned char met[kMost];
 
 inline int chosen_one() {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes a tree of sources in which every mutant of some folders of model/ is compiled in.
+"""Writes a tree of sources in which every mutant of some folders of model/ or verify/ is compiled in.
 
     mutate.py SOURCES COMPILE_COMMANDS TREE FOLDER...    (needs libclang 18.1.1 of PyPI, and clang's own headers)
 
@@ -359,7 +359,7 @@ def main():
     wanted = sorted(p for f in folders for p in (sources / f).rglob('*.cpp') if str(p) in entries)
     if not wanted:
         sys.exit(f'no file of {", ".join(folders)} stands in {commands}: configure the release tree first')
-    all_files = sorted((sources / 'model').rglob('*.cpp'))  # so that a file's numbers stay when others change
+    all_files = [p for top in ('model', 'verify') for p in sorted((sources / top).rglob('*.cpp'))]  # a file's numbers stay when others change
     own = subprocess.run(['clang', '-print-resource-dir'], capture_output=True, text=True, check=True).stdout.strip()
     jobs = []
     for path in wanted:
@@ -376,15 +376,15 @@ def main():
         sys.exit('\n'.join(errors))
     known = subprocess.run(['git', 'ls-files', '-z'], cwd=sources, capture_output=True, text=True, check=True).stdout
     for name in (pathlib.Path(n) for n in known.split('\0') if n):
-        if (sources / name).is_file() and str(name) != 'model/CMakeLists.txt':
+        if (sources / name).is_file() and str(name) != 'CMakeLists.txt':
             write(tree / name, mutated.get(name) or (sources / name).read_bytes(), (sources / name).stat().st_mode)
     # Libraries that have mutants: quick to compile rather than quick; what a mutant turns into may look odd.
-    lists = (sources / 'model/CMakeLists.txt').read_text()
+    lists = (sources / 'CMakeLists.txt').read_text()
     rooms = re.findall(r'^bitwell_room\((\w+) ([\w/]+)', (sources / 'rooms.cmake').read_text(), re.MULTILINE)
     libraries = [f'bitwell_{name}' for name, folder in rooms if any(p.is_relative_to(folder) for p in mutated)]
     if missing := [p for p in mutated if not any(p.is_relative_to(folder) for _, folder in rooms)]:
         sys.exit(f'rooms.cmake has no room with {missing[0]}')
-    write(tree / 'model/CMakeLists.txt', (lists + f'''
+    write(tree / 'CMakeLists.txt', (lists + f'''
 foreach(library {' '.join(libraries)})
   target_compile_options(${{library}} PRIVATE -O1 -w -Wno-narrowing -include ${{PROJECT_SOURCE_DIR}}/verify/mutate/mutant.h)
 endforeach()

@@ -32,8 +32,8 @@ void copy(const std::byte* from, size_t from_stride, std::byte* to, size_t to_st
       const Wide places_in_line = load(places.of[key / kSwizzleUnit]);
 #pragma GCC unroll 8
       for (size_t at = 0; at < kSwizzleLine; at += kWide)
-        store(to + i + at,
-              __builtin_shuffle(load(from + i + (at ^ (key & (kSwizzleLine - kWide)))), places_in_line));
+        store(to + i + at, number::BITWELL_LEVEL::shuffled(
+                               load(from + i + (at ^ (key & (kSwizzleLine - kWide)))), places_in_line));
     }
 }
 

@@ -30,6 +30,18 @@ inline Vector load(const void* from) {
   return v;
 }
 
+// Element i of the result is values[places[i]]. The places are below the number of elements.
+template <class Vector, class Places>
+inline Vector shuffled(Vector values, Places places) {
+#if defined(__clang__)  // which has such an instruction by constant places alone
+  Vector out{};
+  for (size_t i = 0; i < sizeof values / sizeof values[0]; ++i) out[i] = values[places[i]];
+  return out;
+#else
+  return __builtin_shuffle(values, places);
+#endif
+}
+
 // Modulo 2^32: what overflows is no result, but somebody says so only later.
 inline Int added(Int a, Int b) {
   return std::bit_cast<Int>(std::bit_cast<Unsigned>(a) + std::bit_cast<Unsigned>(b));

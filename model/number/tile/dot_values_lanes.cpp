@@ -75,7 +75,7 @@ void twice(const uint32_t* codes, size_t groups, int8_t* out, uint16_t* occupied
   constexpr Values by_code = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
   for (size_t g = 0; g < groups; ++g) {
     const auto code = __builtin_convertvector(load<Codes>(codes + g * kGroup) & 15, Values);
-    const Values values = __builtin_shuffle(by_code, code);
+    const Values values = shuffled(by_code, code);
     std::memcpy(out + g * kGroup, &values, sizeof values);
     occupied[g] = nonzero(values);
     sum[g] = sum_of(values);
