@@ -9,15 +9,23 @@ namespace {
 
 enum class Round { nearest, zero, down, up };
 
+#if defined(__clang__) && !__has_builtin(__builtin_roundeven)
+float to_even(float v) { return __builtin_rintf(v); }  // the host's direction is the default one
+double to_even(double v) { return __builtin_rint(v); }
+#else
+float to_even(float v) { return __builtin_roundevenf(v); }
+double to_even(double v) { return __builtin_roundeven(v); }
+#endif
+
 template <Round R>
 float integral(float v) {
-  if constexpr (R == Round::nearest) return __builtin_roundevenf(v);
+  if constexpr (R == Round::nearest) return to_even(v);
   if constexpr (R == Round::zero) return __builtin_truncf(v);
   return R == Round::down ? __builtin_floorf(v) : __builtin_ceilf(v);
 }
 template <Round R>
 double integral(double v) {
-  if constexpr (R == Round::nearest) return __builtin_roundeven(v);
+  if constexpr (R == Round::nearest) return to_even(v);
   if constexpr (R == Round::zero) return __builtin_trunc(v);
   return R == Round::down ? __builtin_floor(v) : __builtin_ceil(v);
 }
