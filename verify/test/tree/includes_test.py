@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""includes_test.py SOURCE: what a file names of the standard library, it or a header of ours below it includes.
+"""includes_test.py SOURCE: what a file names of the standard library, and what it calls of ours, it or a header of ours below it includes.
 
-The release is built with the standard headers precompiled, so a file that includes too little compiles there and nowhere else: the
-presets with sanitizers, which nobody runs every day, stop at it. Only names that no header brings by the way are looked for.
+The release is built with the standard headers precompiled and many files at a time, so a file that includes too little compiles there
+and nowhere else: the presets with sanitizers, which nobody runs every day, stop at it. Only names that no header brings by the way are
+looked for; of ours, functions whose names have a "_" and stand in one header, of the same room.
 """
+import collections
 import functools
+import os
 import pathlib
 import re
 import sys
@@ -32,17 +35,29 @@ BRINGS = {"string": ["string_view"], "unordered_map": ["map"], "fstream": ["stri
           "fmt/format.h": ["string", "string_view", "limits", "memory"], "fmt/core.h": ["string", "string_view"]}
 NAMED = {header: re.compile(rf"\bstd::(?:{'|'.join(names.split())})\b") for header, names in HEADERS.items()}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
+DECLARED = re.compile(r"^(?!return|else|using)\w[\w:<>,&* ]*[ &*]([a-z]\w*_\w+)\(", re.M)
 
 
 @functools.lru_cache(None)
-def brought(path):
-    """The names of all that a file of ours includes, and of what that includes."""
-    found, text = set(), (SOURCE / path).read_text()
+def headers(path):
+    """The headers of ours that a file includes, and that these do; and the names of all others."""
+    ours, others, text = {path}, set(), (SOURCE / path).read_text()
     for kind, name in INCLUDE.findall(text):
-        beside = (pathlib.Path(path).parent / name).as_posix()
-        ours = next((p for p in (name, beside) if kind == '"' and (SOURCE / p).is_file()), None)
-        found |= brought(ours) if ours else {name, *BRINGS.get(name, ())}
-    return frozenset(found)
+        beside = os.path.normpath(pathlib.Path(path).parent / name)
+        found = next((p for p in (name, beside, "verify/driver/" + name) if kind == '"' and (SOURCE / p).is_file()), None)
+        below = headers(found) if found else ((), (name, *BRINGS.get(name, ())))
+        ours.update(below[0])
+        others.update(below[1])
+    return frozenset(ours), frozenset(others)
+
+
+def code(path):
+    text = re.sub(r"//[^\n]*", "", (SOURCE / path).read_text())
+    return re.sub(r'"(?:[^"\\\n]|\\.)*"', '""', text)
+
+
+def room(path):
+    return path.split("/")[:2]
 
 
 sources = [p.relative_to(SOURCE).as_posix() for top in ("model", "verify", "experiments") for p in (SOURCE / top).rglob("*")
@@ -50,10 +65,25 @@ sources = [p.relative_to(SOURCE).as_posix() for top in ("model", "verify", "expe
 if len(sources) < 500:
     sys.exit(f"only {len(sources)} sources in {SOURCE}")
 wrong = []
+where = collections.defaultdict(set)
+for path in sources:
+    if path.endswith(".h"):
+        for name in DECLARED.findall(code(path)):
+            where[name].add(path)
+        for name in re.findall(r"^  .*[\w>&*] [&*]*([a-z]\w*_\w+)\(", code(path), re.M):
+            where[name].add("a member")
 for path in sorted(sources):
-    text = re.sub(r"//[^\n]*", "", (SOURCE / path).read_text())
+    text = code(path)
+    ours, others = headers(path)
     for header, named in NAMED.items():
-        if header not in brought(path) and (match := named.search(text)):
+        if header not in others and (match := named.search(text)):
             wrong.append(f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {match[0]}, and no #include <{header}>")
+    if path.endswith(".cpp"):
+        # What the file declares itself, as a function, a variable or a parameter.
+        own = set(DECLARED.findall(text)) | set(re.findall(r"[\w>&*] ?[&*]*\b(\w+_\w+)(?= =|\)|,|;| ?{)", text))
+        for match in re.finditer(r"(?<![\w.>:])([a-z]\w*_\w+)\(", text):
+            header = next(iter(where[match[1]])) if len(where.get(match[1], ())) == 1 else None
+            if header and header not in ours and match[1] not in own and room(header) == room(path):
+                wrong.append(f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {match[1]}(), and no #include \"{header}\"")
 print("\n".join(wrong) or f"{len(sources)} sources include what they name")
 sys.exit(bool(wrong))
