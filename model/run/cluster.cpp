@@ -54,20 +54,26 @@ Cluster::Cluster(Grid& g, std::array<uint32_t, 3> first)
   const Policy policy = g.options.schedule.policy;
   yielded_ = g.options.chooser != nullptr;  // behind every effect
   exploring_ = yielded_ || (policy != Policy::lazy && policy != Policy::eager);
-  const auto& c = g.shape.cluster;
-  for (uint32_t z = 0; z < c[2]; ++z)
-    for (uint32_t y = 0; y < c[1]; ++y)
-      for (uint32_t x = 0; x < c[0]; ++x)
-        ctas.push_back(
-            std::make_unique<Cta>(*this, std::array<uint32_t, 3>{first[0] + x, first[1] + y, first[2] + z},
-                                  static_cast<uint32_t>(ctas.size())));
-  for (const auto& cta : ctas)
-    for (size_t w = 0; w < cta->warps.size(); ++w) warp_priority_.push_back(first_priority());
+  const bool later = g.options.chooser != nullptr && g.options.chooser->by_time() != nullptr &&
+                     g.before == nullptr && !g.has_dependents;
+  if (!later) make_ctas();
+  const uint64_t warps = g.shape.ctas_a_cluster() * warps_of_each();
+  for (uint64_t w = 0; w < warps; ++w) warp_priority_.push_back(first_priority());
   if (policy == Policy::random) {
     preemptions_ = 1 + random_() % kPreemptions;
     preemptions_of_all_ = uint64_t{1} << random_() % kPreemptionsOfACluster;
     touches_left_ = until_preemption();
   }
+}
+
+void Cluster::make_ctas() {
+  const auto& c = grid.shape.cluster;
+  for (uint32_t z = 0; z < c[2]; ++z)
+    for (uint32_t y = 0; y < c[1]; ++y)
+      for (uint32_t x = 0; x < c[0]; ++x)
+        ctas.push_back(
+            std::make_unique<Cta>(*this, std::array<uint32_t, 3>{first_[0] + x, first_[1] + y, first_[2] + z},
+                                  static_cast<uint32_t>(ctas.size())));
 }
 
 void Cluster::print(std::string_view text) {

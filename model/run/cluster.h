@@ -24,7 +24,8 @@ struct Took;
 // in an order that Options::schedule fixes.
 class Cluster {
  public:
-  // `first`: ctaid of the CTA of rank 0.
+  // `first`: ctaid of the CTA of rank 0. In the order of time its CTAs are made at its first turn, where no
+  // other launch asks what they have done: thousands of them wait for that.
   Cluster(Grid& grid, std::array<uint32_t, 3> first);
 
   enum class Standing : uint8_t {
@@ -68,8 +69,16 @@ class Cluster {
   bool take(const Taker& taker, Took& took);
   // To be called when all its threads have executed their ends, of which their time is still to come: its
   // CTAs go, while the host has them at hand.
-  void retire();
-  bool retired() const { return warps_ != 0; }
+  void retire() {
+    ctas.clear();
+    retired_ = true;
+  }
+  bool retired() const { return retired_; }
+  // Of each CTA.
+  uint32_t warps_of_each() const {
+    return (grid.shape.block[0] * grid.shape.block[1] * grid.shape.block[2] + machine::kLanes - 1) /
+           machine::kLanes;
+  }
   // Of the turn under way, where a Chooser counts what is done in it; else nullptr.
   Took* counted() const { return counted_; }
   uint64_t changes(const Cta& cta, const machine::Warp& warp) const;
@@ -185,7 +194,8 @@ class Cluster {
   void release_spinners();
   void release_spinners(const Cta& cta, machine::Warp& warp) const;
   void lead(Cta& cta, const Taker& taker, Took& took);
-  uint32_t warps_ = 0;  // that it had, where it has no CTAs any more
+  void make_ctas();
+  bool retired_ = false;
   uint64_t until_preemption();
   void preempt();
   static uint32_t warp_number(const Cta& cta, const machine::Warp& warp);

@@ -49,7 +49,8 @@ Multiprocessor& Clock::sm_of(const ClusterTime& cluster, uint32_t rank) const {
 void Clock::begin_launch(const run::Cluster& first) {
   global_ = &first.grid.global;
   program_ = &first.grid.program;
-  cluster_size_ = static_cast<uint32_t>(first.ctas.size());
+  cluster_size_ = static_cast<uint32_t>(first.grid.shape.ctas_a_cluster());
+  warps_ = first.warps_of_each();
   const uint32_t looked_at = extent_.groups * cluster_size_;
   const double port =
       gigabytes_to_bytes_a_cycle(device_, value(Key::few_sms_bandwidth)) / value(Key::few_sms);
@@ -67,7 +68,7 @@ void Clock::begin_launch(const run::Cluster& first) {
   const bool stops = !first.grid.stops.empty();
   // In a sample clusters count that have ended by time; a launch behind this one may ask who is left.
   to_ends_ = extent_.clusters == 0 && first.grid.before == nullptr && !first.grid.has_dependents;
-  classify(first.grid.program, static_cast<double>(first.ctas.front()->warps.size()),
+  classify(first.grid.program, warps_,
            stops || !first.grid.options.observers.empty() || first.accesses_watched(), !stops);
 }
 
@@ -87,27 +88,30 @@ void Clock::starts(const run::Cluster& cluster) {
     spare_.pop_back();
   }
   const Time begin = group_free_[group];
-  const size_t warps = cluster.ctas.front()->warps.size();
   std::vector<WarpTime> all = std::move(time->warps);  // for the room that they have
+  std::vector<ClusterTime::Rows> rows = std::move(time->rows);
   *time = {};
   time->cluster = &cluster;
   time->group = group;
-  time->meetings.resize(cluster.ctas.size());
+  time->meetings.resize(cluster_size_);
   time->warps = std::move(all);
-  time->warps.resize(warps * cluster.ctas.size());
+  time->warps.resize(warps_ * cluster_size_);
+  const size_t rounds = watched_->rounds.size();
+  const size_t lines = (rounds + kept_rows_ + 1 + 3) / 4;
+  rows.assign(lines * time->warps.size(), {});
+  time->rows = std::move(rows);
   begins_.push_back(begin);
   for (size_t i = 0; i < time->warps.size(); ++i) {
     WarpTime& w = time->warps[i];
-    std::vector<WarpTime::Row> rows = std::move(w.rows);
     Ahead ahead = std::move(w.ahead);
-    rows.assign(kept_rows_ + 1 + watched_->rounds.size(), {});
-    std::fill(rows.begin() + kept_rows_ + 1, rows.end(), WarpTime::Row{.at = -1});
     w = {};
     w.ahead = std::move(ahead);
     w.clock = w.pending = begin;
-    w.rows = std::move(rows);
-    w.rank = static_cast<uint16_t>(i / warps);
-    w.quarter = static_cast<uint8_t>((i % warps + group_clusters_[group].size() * warps) % kQuarters);
+    w.rows = time->rows[i * lines].four.data() + rounds;
+    std::fill(w.rows - rounds, w.rows, WarpTime::Row{.at = -1});
+    w.rank = static_cast<uint16_t>(i / warps_);
+    w.index = static_cast<uint8_t>(i % warps_);
+    w.quarter = static_cast<uint8_t>((w.index + group_clusters_[group].size() * warps_) % kQuarters);
     w.link = group_link_[group];
   }
   group_clusters_[group].push_back(cluster.number);
@@ -175,17 +179,17 @@ void Clock::expects(const run::Taker& taker, bool next) const {
   if (!next) {
     fetch(&w, 2 * kHostLine);
     const Multiprocessor& its = *sms_[resident.first_sm];
-    fetch(&its.memory, sizeof its.memory + sizeof its.tensor_sync + sizeof its.l2);
+    fetch(&its.memory, kHostLine);
+    fetch(&its.l2, kHostLine);
+    fetch(&its.quarters[taker.warp % kQuarters], kHostLine);  // most often that one
     return fetch(&its.l1, sizeof its.l1);
   }
   constexpr size_t kNotes = 256, kRows = 512;
   if (!w.ahead.empty()) fetch(w.ahead.next(), kNotes);
-  fetch(w.rows.data(), std::min(kRows, w.rows.size() * sizeof(WarpTime::Row)));
+  fetch(w.rows, std::min(kRows, kept_rows_ * sizeof(WarpTime::Row)));
   fetch(resident.time, kHostLine);
   const Multiprocessor& sm = *sms_[resident.first_sm + w.rank];
   const Quarter& quarter = sm.quarters[w.quarter];
-  fetch(&quarter, sizeof(Quarter));
-  fetch(&sm.memory, 2 * kHostLine);
   // Most often it waits for what it has loaded last.
   quarter.fetch(w.clock);
   const Time given = std::max(w.given, w.clock);
@@ -211,8 +215,8 @@ run::Past Clock::has_turn(const run::Taker& taker, run::Instant& again) {
   warp_ = turns_ = &at_->warps[taker.warp];
   sm_ = &sm_of(*at_, warp_->rank);
   turn_begin_ = now_ = warp_->clock;
-  warp_->stall = 0;
-  warp_->stall_line = 0;
+  stall_ = 0;
+  stall_line_ = 0;
   turn_line_ = 0;
   const run::Past past = has_gone_ahead(*turns_);
   if (past == run::Past::part) return past;
@@ -252,8 +256,8 @@ void Clock::turn_is_over() {
     WarpTime& w = *warp_;
     const Time end = std::max(now_, w.clock);
     watch(w, end);
-    const bool waited = w.stall_line != 0 && 2 * w.stall > end - turn_begin_;
-    now_link_ = path_.add(w.link, cycles_of(now_), waited ? w.stall_line : turn_line_, w.role,
+    const bool waited = stall_line_ != 0 && 2 * stall_ > end - turn_begin_;
+    now_link_ = path_.add(w.link, cycles_of(now_), waited ? stall_line_ : turn_line_, w.role,
                           waited ? Cause::load : Cause::executes);
     w.link = now_link_;
   }

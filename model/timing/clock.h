@@ -206,7 +206,7 @@ class Clock final : public run::Timekeeper {
   Extent extent_;
   std::map<uint64_t, double> from_dram_;
   std::vector<std::unique_ptr<Multiprocessor>> sms_;
-  uint32_t cluster_size_ = 0;
+  uint32_t cluster_size_ = 0, warps_ = 0;              // CTAs of a cluster, warps of a CTA
   std::vector<std::vector<uint32_t>> group_clusters_;  // by group: those that are there
   std::vector<Time> group_free_;                       // when the last of it ended
   std::vector<int32_t> group_link_;
@@ -238,8 +238,10 @@ class Clock final : public run::Timekeeper {
   ClusterTime* at_ = nullptr;  // whose turn it is, and who has it
   WarpTime* warp_ = nullptr;
   Multiprocessor* sm_ = nullptr;  // of that warp
-  WarpTime* turns_ = nullptr;     // the same, or whose turn it is while another executes
-  bool ahead_ = false;            // what it executes costs its time later
+  Time stall_ = 0;                // the longest of its turn, and the load that it waited for
+  int stall_line_ = 0;
+  WarpTime* turns_ = nullptr;  // the same, or whose turn it is while another executes
+  bool ahead_ = false;         // what it executes costs its time later
   std::unique_ptr<Sequences> sequences_;
   uint32_t sequence_at_ = 0;  // of the one that is noted now: where its number is to stand
   bool sequence_is_full_ = false;

@@ -303,11 +303,10 @@ void Clock::leave(uint32_t rank) {
 // Those who wait at a barrier, if no other warp of the CTA is to come.
 void Clock::let_go(uint32_t rank) {
   ClusterTime::Meeting& m = at_->meetings[rank];
-  const size_t warps = at_->warps.size() / at_->meetings.size();
-  if (m.waiting == 0 || m.waiting + m.ended < warps) return;
+  if (m.waiting == 0 || m.waiting + m.ended < warps_) return;
   m.waiting = 0;
   has_let_go_ = true;
-  for (size_t i = 0; i < warps; ++i) at_->warps[rank * warps + i].waits = false;
+  for (size_t i = 0; i < warps_; ++i) at_->warps[rank * warps_ + i].waits = false;
 }
 
 bool Clock::executed(int function, uint32_t pc, uint32_t lanes) {

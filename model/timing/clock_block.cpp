@@ -171,7 +171,7 @@ uint32_t Clock::block(int function, uint32_t from, uint32_t to) {
   ++b.times;
   Quarter& quarter = sm.quarters[w.quarter];
   const Time begin = w.clock;
-  WarpTime::Row* const rows = w.rows.data();
+  WarpTime::Row* const rows = w.rows;
   // What is late holds back what needs it.
   Time alone = begin + b.length, late_by = 0;
   uint64_t late = 0;
@@ -190,9 +190,9 @@ uint32_t Clock::block(int function, uint32_t from, uint32_t to) {
       }
     }
     if (latest != nullptr) loaded = rows[latest->row].line;
-    if (late_by > w.stall) {
-      w.stall = late_by;
-      w.stall_line = loaded;
+    if (late_by > stall_) {
+      stall_ = late_by;
+      stall_line_ = loaded;
     }
   }
   // What other warps have asked of the same parts holds back all.

@@ -13,7 +13,7 @@ inline constexpr Time kAhead = 1000 * kCycle;  // that a warp may go before the 
   Time start = w.clock;
   if (w.given <= start) return start;
   const uint32_t* const operands = operands_.data() + i.first_late;
-  const WarpTime::Row* const rows = w.rows.data();
+  const WarpTime::Row* const rows = w.rows;
   for (uint32_t k = 0; k < i.late; ++k)
     if (const WarpTime::Row& row = rows[operands[k]]; row.at > start) {
       start = row.at;
@@ -24,7 +24,7 @@ inline constexpr Time kAhead = 1000 * kCycle;  // that a warp may go before the 
 
 [[gnu::always_inline]] inline void Clock::give(const Info& i, WarpTime& w, Time at, int line) const {
   const uint32_t* const operands = operands_.data() + i.first + i.sources;
-  WarpTime::Row* const rows = w.rows.data();
+  WarpTime::Row* const rows = w.rows;
   for (uint32_t k = 0; k < i.results; ++k) rows[operands[k]] = {at, line};
   w.given = std::max(w.given, at);
 }
@@ -33,9 +33,9 @@ inline constexpr Time kAhead = 1000 * kCycle;  // that a warp may go before the 
 // begins in its pipe if that is later.
 [[gnu::always_inline]] inline Time Clock::issue(const Info& i, WarpTime& w, Multiprocessor& sm, Time ready,
                                                 int loaded, bool computes) {
-  if (ready - w.clock > w.stall) {
-    w.stall = ready - w.clock;
-    w.stall_line = loaded;
+  if (ready - w.clock > stall_) {
+    stall_ = ready - w.clock;
+    stall_line_ = loaded;
   }
   Quarter& quarter = sm.quarters[w.quarter];
   const Time start = computes ? quarter.run_one(ready, i.asks) : quarter.issue(ready, i.asks);

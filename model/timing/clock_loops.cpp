@@ -122,15 +122,14 @@ void Clock::watch(WarpTime& w, Time end) {
   if (all.mark[line] == 0) return;
   const auto n = static_cast<size_t>(all.mark[line] - 1);
   Watched::Round& round = all.rounds[n];
-  Time& last = w.rows[kept_rows_ + 1 + n].at;
+  Time& last = w.rows[-1 - static_cast<std::ptrdiff_t>(n)].at;
   if (last >= 0) {
     round.cycles += end - last;
     ++round.between;
   }
   last = end;
   ++round.times;
-  const size_t warps = at_->warps.size() / at_->meetings.size();
-  round.warps |= uint64_t{1} << (static_cast<size_t>(&w - at_->warps.data()) % warps % 64);
+  round.warps |= uint64_t{1} << w.index % 64;
 }
 
 std::vector<LoopBound> Clock::loop_bounds() const {

@@ -61,10 +61,9 @@ Time Clock::multiply(const machine::Agent& agent, const Task& task, uint32_t ran
   Multiprocessor& sm = sm_of(*at_, rank);
   constexpr size_t kWarpgroup = 4;
   const auto first = static_cast<size_t>(agent.issuer) / kWarpgroup * kWarpgroup;
-  const size_t warps = at_->cluster->ctas.front()->warps.size();
   Time issued = 0;
   for (size_t i = 0; i < kWarpgroup; ++i) {
-    WarpTime& w = at_->warps[rank * warps + first + i];
+    WarpTime& w = at_->warps[rank * warps_ + first + i];
     if (!w.some_issued()) continue;
     const Time at = w.next_issue();
     issued = std::max(issued, at);
@@ -82,7 +81,7 @@ Time Clock::multiply(const machine::Agent& agent, const Task& task, uint32_t ran
   const Time end = begin + time_of(device_.wgmma_latency(task.n, task.a_elsewhere));
   constexpr Time kWait = 20 * kCycle;  // what its wait adds
   for (size_t i = 0; i < kWarpgroup; ++i) {
-    WarpTime& w = at_->warps[rank * warps + first + i];
+    WarpTime& w = at_->warps[rank * warps_ + first + i];
     w.done[w.products++ % WarpTime::kMost] = end - kWait;
   }
   return end;
@@ -90,8 +89,7 @@ Time Clock::multiply(const machine::Agent& agent, const Task& task, uint32_t ran
 
 // tcgen05.mma, cp and shift, which go through the tensor core in the order of their issue.
 Time Clock::in_tensor_memory(const machine::Agent& agent, const Task& task, uint32_t rank, Operation& o) {
-  WarpTime& w =
-      at_->warps[rank * at_->cluster->ctas.front()->warps.size() + static_cast<size_t>(agent.issuer)];
+  WarpTime& w = at_->warps[rank * warps_ + static_cast<size_t>(agent.issuer)];
   const Time issued = w.some_issued() ? w.next_issue() : now_;
   Multiprocessor* sms[] = {&sm_of(*at_, rank), task.ctas == 2 ? &sm_of(*at_, rank ^ 1) : nullptr};
   Time begin = issued;

@@ -106,26 +106,25 @@ struct alignas(64) Clock::WarpTime {
     Time at = 0;   // when it is there
     int line = 0;  // of the load that it comes from, or 0
   };
-  // What each turn looks at stands together.
+  // What each turn looks at stands together, in two lines of the host.
   Time clock = 0;    // when it can issue next
   Time pending = 0;  // when the last of what it has issued began
   Time ordered = 0;  // when the last of what goes in the order of the program has been issued
   Time given = 0;    // no register comes later than then
-  Time stall = 0;    // the longest of this turn, and the load that it waited for
-  int stall_line = 0;
-  int32_t link = Path::kNone;
+  // Those that are kept, and one that is there always. Before them, of each loop that is watched, from the
+  // last to the first, when its last round ended; -1: none has.
+  Row* rows = nullptr;
   uint64_t seen_at = 0;  // the look at its cluster at which it could go on last, or none that comes
   static constexpr uint64_t kWaits = UINT64_MAX / 2;
+  int32_t link = Path::kNone;
   uint16_t rank = 0;
+  uint8_t index = 0;  // in its CTA
   uint8_t quarter = 0;
   bool fresh = true;
   bool waits = false;     // at a barrier of its CTA, whatever it has executed before
   bool has_left = false;  // has executed its end before its time
   Role role = Role::other;
   uint8_t does = 0;  // has done so far
-  // Those that are kept; one that is there always; of each loop that is watched when its last round ended,
-  // -1: none has.
-  std::vector<Row> rows;
   Ahead ahead;
   Ahead::Soon soon{};  // what it reaches next in global memory
   // When it issued products and copies of tensor memory that have not begun, in order.
@@ -158,14 +157,19 @@ struct Clock::Operation {
   Role role = Role::copies;
 };
 
-struct Clock::ClusterTime {
-  const run::Cluster* cluster = nullptr;
+struct alignas(64) Clock::ClusterTime {
   uint32_t group = 0;
-  Time last = 0;
   int32_t last_link = Path::kNone;
+  Time last = 0;
   int32_t product_by = Path::kNone;  // without which its last product that did not queue could not be
   uint64_t looks = 0;
   std::vector<WarpTime> warps;
+  const run::Cluster* cluster = nullptr;
+  // Of all of them: those of each begin in a line of the host.
+  struct alignas(64) Rows {
+    std::array<WarpTime::Row, 4> four;
+  };
+  std::vector<Rows> rows;
   // Warps of a CTA, by rank, that wait at a barrier in time, and that have ended.
   struct Meeting {
     uint32_t waiting = 0, ended = 0;

@@ -14,7 +14,7 @@
 namespace bitwell::timing {
 
 // Sectors of 32 bytes that were read of late: the least recent line of a set goes first.
-class L1 {
+class alignas(64) L1 {
  public:
   void set_size(uint64_t bytes) {
     count_ = std::max<uint64_t>(bytes / kLine / kWays, 1);

@@ -15,9 +15,10 @@ namespace bitwell::timing {
 
 // Some that are mostly asked together, each for itself: what is known of them of one time is one word.
 // Time is cut into intervals of so many cycles, each of which serves what it can. Requests need not come in
-// the order of time: one that is asked later takes what the interval has left.
+// the order of time: one that is asked later takes what the interval has left. What each request looks at is
+// one line of the host.
 template <int kCycles, size_t Some = 1>
-class Servers {
+class alignas(64) Servers {
   static_assert(Some >= 1 && Some <= 4 && std::has_single_bit(static_cast<uint32_t>(kCycles)));
   using Word = std::conditional_t<Some == 1, uint32_t, uint64_t>;
   static constexpr int kBits = Some == 1 ? 32 : 16;  // of a word, for each
@@ -35,9 +36,8 @@ class Servers {
   // `rate`: of what it serves, a cycle. `now`: requests are for then, or a little earlier, or later; there is
   // then room for what lies ahead, and no more. There are thousands.
   explicit Servers(double rate = 1, const Time* now = nullptr)
-      : bits_(now == nullptr ? kMostBits : kLeastBits),
-        mask_((uint64_t{1} << bits_) - 1),
-        slots_(make_slots(bits_)),
+      : mask_((uint64_t{1} << (now == nullptr ? kMostBits : kLeastBits)) - 1),
+        slots_(make_slots(mask_ + 1)),
         now_(now),
         rate_(rate) {}
 
@@ -131,8 +131,8 @@ class Servers {
     void operator()(Interval* s) const { std::free(s); }
   };
   using Slots = std::unique_ptr<Interval[], Free>;
-  static Slots make_slots(int bits) {
-    Slots out(static_cast<Interval*>(std::calloc(size_t{1} << bits, sizeof(Interval))));
+  static Slots make_slots(size_t many) {
+    Slots out(static_cast<Interval*>(std::calloc(many, sizeof(Interval))));
     if (out == nullptr) throw std::bad_alloc();
     return out;
   }
@@ -278,7 +278,8 @@ class Servers {
   static constexpr int64_t kBack = 64;
   // Whether what is there, and is not of that interval, need not be kept.
   bool may_go(uint64_t number, const Interval& at) const {
-    return at.used == 0 || bits_ == kMostBits || index_of(static_cast<int64_t>(number), at) < kept_from_;
+    return at.used == 0 || mask_ >> (kMostBits - 1) != 0 ||
+           index_of(static_cast<int64_t>(number), at) < kept_from_;
   }
   // The interval that stands there, and is near that other one.
   static int64_t index_of(int64_t near, const Interval& at) {
@@ -286,18 +287,16 @@ class Servers {
   }
   void make_room() {
     Slots few = std::move(slots_);
-    const size_t many = size_t{1} << bits_;
-    Slots more = make_slots(bits_ + 1);
+    const size_t many = mask_ + 1;
+    Slots more = make_slots(2 * many);
     for (size_t i = 0; i < many; ++i) {
       if (few[i].used == 0) continue;
       const int64_t index = index_of(kept_from_, few[i]);
       if (index >= kept_from_) more[static_cast<uint64_t>(index) % (2 * many)] = few[i];
     }
     slots_ = std::move(more);
-    ++bits_;
     mask_ = 2 * mask_ + 1;
   }
-  int bits_;
   uint64_t mask_;  // of a place by an interval's number
   Slots slots_;
   int64_t kept_from_ = INT64_MIN / 2;  // those before are over, as of when that was last asked for

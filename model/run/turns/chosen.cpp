@@ -29,6 +29,7 @@ bool Cluster::take(const Taker& taker, Took& took) {
                                  [&](const auto& agent) { return agent->id == taker.operation; });
     step(static_cast<size_t>(at - agents_.begin()));
   } else {
+    if (ctas.empty()) make_ctas();
     const size_t warps = ctas.front()->warps.size();
     Cta& cta = *ctas[taker.warp / warps];
     Warp& warp = cta.warps[taker.warp % warps];

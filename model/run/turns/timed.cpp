@@ -110,8 +110,10 @@ bool Cluster::earliest(Timekeeper& keeper, Earliest& out) {
       }
       if (runs) add(taker, nullptr);
     }
-  for (; warp < warps_; ++warp)
-    if (const Taker taker{number, warp, 0}; keeper.can_go_on(taker).value_or(false)) add(taker, nullptr);
+  // Of CTAs that are gone, or are still to be made.
+  const uint64_t warps = grid.shape.ctas_a_cluster() * warps_of_each();
+  for (; warp < warps; ++warp)
+    if (const Taker taker{number, warp, 0}; keeper.can_go_on(taker).value_or(!retired_)) add(taker, nullptr);
   for (const auto& agent : agents_)
     if (agent->ready()) {
       add({number, 0, agent->id}, agent.get());
@@ -187,11 +189,6 @@ void Cluster::lead(Cta& cta, const Taker& taker, Took& took) {
   if (cta.warps[taker.warp - first].splits.empty()) keeper.ends(taker);
 }
 
-void Cluster::retire() {
-  for (const auto& cta : ctas) warps_ += static_cast<uint32_t>(cta->warps.size());
-  ctas.clear();
-}
-
 void Residents::run_timed(ByTime& times) {
   Grid& grid = launches_.front().grid;
   Timekeeper& keeper = times.begins(grid);
@@ -248,7 +245,9 @@ void Residents::run_timed(ByTime& times) {
     const Order::Next* const second = order.second();
     if (second != nullptr) {
       expect(*second, true);
-      fetch(all[second->cluster()].at.data());
+      const Earliest& its = all[second->cluster()];
+      fetch(its.at.data());
+      fetch(&its.all[its.first]);
     }
     Earliest& earliest = all[next.cluster()];
     Cluster& cluster = *earliest.cluster;
@@ -281,10 +280,9 @@ void Residents::run_timed(ByTime& times) {
     } while (again && (changes == grid.flight.changes() || idle.empty()) &&
              (second == nullptr || next < *second));
     if (again) {
-      order.replace(next, second);
-      if (second != nullptr) {  // who stands there now comes soon
-        fetch(&all[second->cluster()]);
-        expect(*second, false);
+      if (const Order::Next* const near = order.replace(next, second); near != nullptr) {
+        fetch(&all[near->cluster()]);
+        expect(*near, false);
       }
       continue;
     }
