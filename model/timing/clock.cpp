@@ -98,6 +98,7 @@ void Clock::starts(const run::Cluster& cluster) {
   time->warps.resize(warps_ * cluster_size_);
   const size_t rounds = watched_->rounds.size();
   const size_t lines = (rounds + kept_rows_ + 1 + 3) / 4;
+  warp_rows_ = lines * sizeof(ClusterTime::Rows);
   rows.assign(lines * time->warps.size(), {});
   time->rows = std::move(rows);
   begins_.push_back(begin);
@@ -109,14 +110,14 @@ void Clock::starts(const run::Cluster& cluster) {
     w.clock = w.pending = begin;
     w.rows = time->rows[i * lines].four.data() + rounds;
     std::fill(w.rows - rounds, w.rows, WarpTime::Row{.at = -1});
-    w.rank = static_cast<uint16_t>(i / warps_);
+    w.rank = static_cast<uint8_t>(i / warps_);
     w.index = static_cast<uint8_t>(i % warps_);
     w.quarter = static_cast<uint8_t>((w.index + group_clusters_[group].size() * warps_) % kQuarters);
     w.link = group_link_[group];
   }
   group_clusters_[group].push_back(cluster.number);
   if (residents_.size() <= cluster.number) residents_.resize(cluster.number + 1);
-  residents_[cluster.number] = {time->warps.data(), time.get(), group * cluster_size_};
+  residents_[cluster.number] = {time->warps.data(), time.get(), time->rows.data(), group * cluster_size_};
 }
 
 void Clock::ends(const run::Cluster& cluster) {
@@ -168,26 +169,28 @@ run::Instant Clock::ready(const run::Taker& taker, const machine::Agent* agent) 
 }
 
 // Thousands of warps wait for their turns: what is known of one has left the host's nearest caches by then.
-void Clock::expects(const run::Taker& taker, bool next) const {
+void Clock::expects(const run::Taker& taker, bool soon) const {
   if (taker.operation != 0) return;
   constexpr size_t kHostLine = 64;
-  const auto fetch = [](const void* from, size_t bytes) {
-    for (size_t at = 0; at < bytes; at += kHostLine) __builtin_prefetch(static_cast<const char*>(from) + at);
+  const auto fetch = [](const void* from, size_t bytes, size_t at = 0) {
+    for (const size_t end = at + bytes; at < end; at += kHostLine)
+      __builtin_prefetch(static_cast<const char*>(from) + at);
   };
   const Resident& resident = residents_[taker.cluster];
   const WarpTime& w = resident.warps[taker.warp];
-  if (!next) {
+  if (!soon) {
+    constexpr size_t kRows = 512;
     fetch(&w, 2 * kHostLine);
+    fetch(resident.rows, std::min(kRows, warp_rows_), taker.warp * warp_rows_);
+    fetch(resident.time, kHostLine);
     const Multiprocessor& its = *sms_[resident.first_sm];
     fetch(&its.memory, kHostLine);
     fetch(&its.l2, kHostLine);
     fetch(&its.quarters[taker.warp % kQuarters], kHostLine);  // most often that one
     return fetch(&its.l1, sizeof its.l1);
   }
-  constexpr size_t kNotes = 256, kRows = 512;
-  if (!w.ahead.empty()) fetch(w.ahead.next(), kNotes);
-  fetch(w.rows, std::min(kRows, kept_rows_ * sizeof(WarpTime::Row)));
-  fetch(resident.time, kHostLine);
+  constexpr size_t kNotes = 128;
+  if (w.noted != 0) fetch(w.ahead.next(), kNotes);
   const Multiprocessor& sm = *sms_[resident.first_sm + w.rank];
   const Quarter& quarter = sm.quarters[w.quarter];
   // Most often it waits for what it has loaded last.

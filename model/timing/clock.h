@@ -75,7 +75,7 @@ class Clock final : public run::Timekeeper {
   void ends(const run::Cluster& cluster) override;
   void looks_at(const run::Cluster& cluster) override;
   run::Instant ready(const run::Taker& taker, const machine::Agent* operation) override;
-  void expects(const run::Taker& taker, bool next) const override;
+  void expects(const run::Taker& taker, bool soon) const override;
   run::Past has_turn(const run::Taker& taker, run::Instant& again) override;
   run::Reaches* reaches() override { return &reached_; }
   void waits(const run::Taker& taker) override;
@@ -220,6 +220,7 @@ class Clock final : public run::Timekeeper {
   struct Resident {
     const WarpTime* warps = nullptr;
     const ClusterTime* time = nullptr;
+    const void* rows = nullptr;
     uint32_t first_sm = 0;
   };
   std::vector<Resident> residents_;  // by a cluster's number, where its warps and their multiprocessors stand
@@ -231,6 +232,7 @@ class Clock final : public run::Timekeeper {
   std::vector<Block> blocks_;                        // that were met
   std::vector<std::vector<uint32_t>> first_blocks_;  // of them, by function and first op
   uint32_t rows_ = 0;                                // registers
+  size_t warp_rows_ = 0;                             // bytes of a warp's
   uint32_t kept_rows_ = 0;  // of them, those of which a warp keeps when they are there: the first ones
   run::Reaches reached_;
   std::vector<uint64_t> notes_;  // on that

@@ -126,7 +126,7 @@ constexpr uint32_t kMostNotes = 1024;
 }  // namespace
 
 run::GoesAhead Clock::may_go_ahead(int function) const {
-  return {may_go_ahead_[static_cast<size_t>(function)].data(), &warp_->ahead.size(), kMostNotes};
+  return {may_go_ahead_[static_cast<size_t>(function)].data(), &warp_->noted, kMostNotes};
 }
 
 // Another step of what the warp executes ahead. Returns where what it reached is to be noted.
@@ -134,7 +134,7 @@ run::GoesAhead Clock::may_go_ahead(int function) const {
   Ahead& ahead = warp_->ahead;
   if (sequences_->begins()) sequence_at_ = ahead.begin();
   sequence_is_full_ = sequences_->add(key);
-  ahead.count(words);
+  warp_->noted += words;
   return ahead;
 }
 
@@ -260,7 +260,10 @@ run::Past Clock::has_gone_ahead(WarpTime& w) {
     break;
   }
   ahead.find_soon(*sequences_, w.soon);
-  if (ahead.empty()) ahead.start_again();
+  if (ahead.empty()) {
+    ahead.start_again();
+    w.noted = 0;
+  }
   return out;
 }
 
@@ -268,7 +271,7 @@ bool Clock::leads(const run::Taker& taker) {
   end_sequence();
   warp_ = &at_->warps[taker.warp];
   ahead_ = true;
-  return warp_->ahead.size() < kMostNotes;
+  return warp_->noted < kMostNotes;
 }
 
 void Clock::has_led() {
@@ -280,7 +283,7 @@ std::optional<bool> Clock::can_go_on(const run::Taker& taker) const {
   if (!through_) return {};
   const WarpTime& w = clusters_[taker.cluster]->warps[taker.warp];
   if (w.waits) return false;
-  return w.ahead.empty() ? std::nullopt : std::optional(true);
+  return w.noted == 0 ? std::nullopt : std::optional(true);
 }
 
 // At a barrier of all warps of a CTA.

@@ -174,10 +174,6 @@ class Clock::Ahead {
  public:
   static constexpr uint32_t kMost = 1 << Step::kNumberBits;  // of blocks and operations
   bool empty() const { return step_ == last_ && at_ == size_; }
-  // How much is noted: a step is one, and each word of what it reached; until all of it has cost its time.
-  const uint32_t& size() const { return noted_; }
-  void count(uint32_t many) { noted_ += many; }
-
   // A sequence begins. Returns where its number is to stand.
   uint32_t begin() {
     need(1 + Sequences::kMostSteps * kWord);
@@ -222,7 +218,7 @@ class Clock::Ahead {
     at_ += 1 + kWord * many;
     return out;
   }
-  void start_again() { at_ = size_ = noted_ = 0; }
+  void start_again() { at_ = size_ = 0; }
 
   // Where it stands; what is noted behind it.
   const void* next() const { return notes_.get() + at_; }
@@ -267,7 +263,7 @@ class Clock::Ahead {
   }
   void make_room(uint32_t units);
   std::unique_ptr<uint32_t[]> notes_;
-  uint32_t room_ = 0, size_ = 0, at_ = 0, noted_ = 0;
+  uint32_t room_ = 0, size_ = 0, at_ = 0;
   const Step *step_ = nullptr, *last_ = nullptr;  // of the sequence that costs its time now
 };
 

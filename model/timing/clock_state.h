@@ -117,7 +117,7 @@ struct alignas(64) Clock::WarpTime {
   uint64_t seen_at = 0;  // the look at its cluster at which it could go on last, or none that comes
   static constexpr uint64_t kWaits = UINT64_MAX / 2;
   int32_t link = Path::kNone;
-  uint16_t rank = 0;
+  uint8_t rank = 0;
   uint8_t index = 0;  // in its CTA
   uint8_t quarter = 0;
   bool fresh = true;
@@ -125,6 +125,9 @@ struct alignas(64) Clock::WarpTime {
   bool has_left = false;  // has executed its end before its time
   Role role = Role::other;
   uint8_t does = 0;  // has done so far
+  // How much of what it has executed before its time has not cost it: a step is one, and each word of what it
+  // reached; until all of it has.
+  uint32_t noted = 0;
   Ahead ahead;
   Ahead::Soon soon{};  // what it reaches next in global memory
   // When it issued products and copies of tensor memory that have not begun, in order.

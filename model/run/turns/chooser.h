@@ -115,9 +115,9 @@ class Timekeeper {
   virtual void looks_at(const Cluster& cluster) = 0;
   // `operation`: the one that it is, or nullptr.
   virtual Instant ready(const Taker& taker, const machine::Agent* operation) = 0;
-  // Its turn may come soon; `next`: most likely it is the next one. To be called before that other's turn, so
-  // that the host fetches meanwhile what is known of it.
-  virtual void expects(const Taker& /*taker*/, bool /*next*/) const {}
+  // Its turn comes after some twenty others at most; `soon`: after fewer than five. The host then fetches
+  // meanwhile what is known of it.
+  virtual void expects(const Taker& /*taker*/, bool /*soon*/) const {}
   // The turn begins. Returns what of it a warp has executed before: where that is not just a part, the turn
   // is over, as if took() had been called, and `again` is when the warp can go on, if it can.
   virtual Past has_turn(const Taker& taker, Instant& again) = 0;

@@ -39,16 +39,20 @@ class Order {
       all_[at] = all_[(at - 1) / kBelow];
     all_[at] = next;
   }
-  // The first, that is; `second`: as it is. Returns who has come so near the front by it that its turn is
-  // some turns away, but not the next; nullptr: nobody.
-  const Next* replace(const Next& next, const Next* second) {
-    constexpr size_t kNear = 1 + kBelow, kFar = kNear + kBelow * kBelow;
+  // Who has come near the front; nullptr: nobody.
+  struct Near {
+    const Next* soon = nullptr;   // one of the next turns is its
+    const Next* later = nullptr;  // one of some twenty
+  };
+  // The first, that is; `second`: as it is.
+  Near replace(const Next& next, const Next* second) {
+    constexpr size_t kSoon = 1 + kBelow, kLater = kSoon + kBelow * kBelow;
+    Near near;
     size_t at = 0;
-    const Next* near = nullptr;
     for (const Next* least = second; least != nullptr && *least < next; least = least_below(at)) {
       all_[at] = *least;
       at = static_cast<size_t>(least - all_.data());
-      if (at >= kNear && at < kFar) near = least;
+      if (at < kLater) (at < kSoon ? near.soon : near.later) = least;
     }
     all_[at] = next;
     return near;

@@ -243,16 +243,10 @@ void Residents::run_timed(ByTime& times) {
     }
     Order::Next next = order.first();
     const Order::Next* const second = order.second();
-    if (second != nullptr) {
-      expect(*second, true);
-      const Earliest& its = all[second->cluster()];
-      fetch(its.at.data());
-      fetch(&its.all[its.first]);
-    }
     Earliest& earliest = all[next.cluster()];
     Cluster& cluster = *earliest.cluster;
     bool ended = false, again = false;
-    do {
+    for (;;) {
       const Taker taker = earliest.taker();
       Instant at = 0;
       const Past past = keeper.has_turn(taker, at);
@@ -276,13 +270,22 @@ void Residents::run_timed(ByTime& times) {
       } else {
         again = !ended && cluster.again(earliest, keeper);
       }
-      if (again) next = next_of(earliest);
-    } while (again && (changes == grid.flight.changes() || idle.empty()) &&
-             (second == nullptr || next < *second));
+      if (!again) break;
+      next = next_of(earliest);
+      if ((changes != grid.flight.changes() && !idle.empty()) || (second != nullptr && *second < next)) break;
+      expect(next, true);
+    }
     if (again) {
-      if (const Order::Next* const near = order.replace(next, second); near != nullptr) {
-        fetch(&all[near->cluster()]);
-        expect(*near, false);
+      const auto [soon, later] = order.replace(next, second);
+      if (soon != nullptr) {
+        expect(*soon, true);
+        const Earliest& its = all[soon->cluster()];
+        fetch(its.at.data());
+        fetch(&its.all[its.first]);
+      }
+      if (later != nullptr) {
+        expect(*later, false);
+        fetch(&all[later->cluster()]);
       }
       continue;
     }
