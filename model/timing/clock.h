@@ -162,7 +162,8 @@ class Clock final : public run::Timekeeper {
   void has_reached(const Info& info, WarpTime& w, Time start, Time done, bool slow);
   Time shared(const Access& a, Multiprocessor& sm, Time start);
   Time shared_latency(bool remote, machine::AccessKind kind) const;
-  Time global(machine::AccessKind kind, const InARow& row, const Info& info, Multiprocessor& sm, Time start);
+  Time global(machine::AccessKind kind, uint64_t first, uint64_t bytes, const Info& info, Multiprocessor& sm,
+              Time start);
   [[gnu::noinline]] Time scattered(const Access& a, Notes addresses, const Info& info, Multiprocessor& sm,
                                    Time start);
   template <class Reached>

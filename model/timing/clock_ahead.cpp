@@ -169,6 +169,11 @@ void Clock::turn_ends(bool another) {
   constexpr int kAddressBits = 48;
   constexpr uint32_t kWords = 1 + sizeof(Access) / sizeof(uint64_t);
   const bool shared = one.first >= machine::kSharedWindow && one.first < machine::kLocalWindow;
+  const bool global = machine::is_global(one.first);
+  if (!global && one.first >= machine::kConstWindow) {  // parameters and constants: it asks nobody
+    add_step(step.key(), kWords);
+    return true;
+  }
   step.kind = one.kind;
   if (shared && (one.form == Form::each || one.bytes > kMostShared)) {
     step.how = Access::How::wavefronts;
@@ -184,7 +189,7 @@ void Clock::turn_ends(bool another) {
     step.remote = rank_of(one.first) != warp_->rank;
     add_step(step.key(), kWords);
   } else {
-    step.what = machine::is_global(one.first) ? What::global : What::other;
+    step.what = global ? What::global : What::other;
     add_step(step.key(), kWords).add(one.first);
   }
   return true;

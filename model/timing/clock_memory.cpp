@@ -194,7 +194,8 @@ struct Clock::InALine {
   static constexpr size_t count = 1;
   uint64_t from, last;  // byte
 
-  explicit InALine(const InARow& row) : from(row.from), last(row.to - 1) {}
+  InALine(uint64_t first, uint64_t bytes) : from(first), last(first + bytes - 1) {}
+  static bool fits(uint64_t first, uint64_t bytes) { return bytes - 1 < kLine - first % kLine; }
   size_t sectors() const { return last / kSector - from / kSector + 1; }
   LineSectors at(size_t) const {
     return {from / kLine, (2u << last / kSector % kSectors) - (1u << from / kSector % kSectors)};
@@ -249,10 +250,10 @@ Time Clock::in_a_row(machine::AccessKind kind, const InARow& row, const Info& i,
   return lines(kind, row, i, sm, start);
 }
 
-[[gnu::always_inline]] inline Time Clock::global(machine::AccessKind kind, const InARow& row, const Info& i,
-                                                 Multiprocessor& sm, Time start) {
-  const Time done =
-      row.count == 1 ? lines(kind, InALine(row), i, sm, start) : in_a_row(kind, row, i, sm, start);
+[[gnu::always_inline]] inline Time Clock::global(machine::AccessKind kind, uint64_t first, uint64_t bytes,
+                                                 const Info& i, Multiprocessor& sm, Time start) {
+  const Time done = InALine::fits(first, bytes) ? lines(kind, InALine(first, bytes), i, sm, start)
+                                                : in_a_row(kind, InARow(first, bytes), i, sm, start);
   return kind == machine::AccessKind::update ? done + time(Key::global_atomic) - time(Key::l2_latency) : done;
 }
 
@@ -276,8 +277,8 @@ Time Clock::reach(const Access& a, Notes addresses, const Info& i, WarpTime& w, 
   if (machine::is_global(a.first)) {
     slow = true;
     if (!a.is(Access::How::each))
-      return global(kind, InARow(a.first, (a.is(Access::How::row) ? machine::kLanes : 1) * uint64_t{a.bytes}),
-                    i, sm, start);
+      return global(kind, a.first, (a.is(Access::How::row) ? machine::kLanes : 1) * uint64_t{a.bytes}, i, sm,
+                    start);
     const Time done = scattered(a, addresses, i, sm, start);
     return kind == machine::AccessKind::update ? done + time(Key::global_atomic) - time(Key::l2_latency)
                                                : done;
@@ -303,7 +304,7 @@ Time Clock::reach(const Access& a, Notes addresses, const Info& i, WarpTime& w, 
     w.pending = std::max(w.pending, front - time(Key::queue));
     done = front + step.latency;
   } else {
-    done = global(step.kind, InARow(address, step.amount), *step.info, sm, start);
+    done = global(step.kind, address, step.amount, *step.info, sm, start);
   }
   has_reached(*step.info, w, start, std::max(start, done), true);
 }
