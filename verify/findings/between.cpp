@@ -75,7 +75,10 @@ class Seen {
   }
 
   // Whether what is told hangs on nothing that is still to come.
-  bool is_over() const { return end_ && (own_end_ || earlier_left_) && (turned_end_ || later_left_); }
+  bool is_over() const {
+    return end_ && (own_end_ || earlier_left_ || !is_operation(earlier_)) &&
+           (turned_end_ || later_left_ || !may_be_turned());
+  }
 
   std::optional<Between> told() {
     if (!end_ || !begin_) return std::nullopt;
@@ -83,8 +86,7 @@ class Seen {
     const auto by_later = [&](const Synchronisation& s) { return by(s, later_); };
     // Which of a read and a write comes first is luck where threads do the same: in each, what stands between
     // the two is behind its own write and before its own read. Unless both meet there, as in a loop.
-    if (turned_begin_ && earlier_.site.kind == AccessKind::read && later_.site.kind != AccessKind::read &&
-        !is_operation(earlier_) && !is_operation(later_)) {
+    if (may_be_turned()) {
       take(*turned_begin_, *begin_, by_earlier);
       take(after_, turned_end_.value_or(now()), by_later);
       if (std::none_of(window_.begin(), window_.end(), [&](const Synchronisation& s) {
@@ -106,6 +108,10 @@ class Seen {
   }
 
  private:
+  bool may_be_turned() const {
+    return turned_begin_ && earlier_.site.kind == AccessKind::read && later_.site.kind != AccessKind::read &&
+           !is_operation(earlier_) && !is_operation(later_);
+  }
   size_t now() const { return first_ + log_.size(); }
   // The thread of one act has come to the other's place again, behind the later act.
   void stop(std::optional<size_t>& end) const {
@@ -235,15 +241,14 @@ std::vector<std::optional<Between>> between(const std::vector<const Finding*>& f
   observer.accesses = true;
   observer.steps = false;
   struct Over {};  // thrown where the rest of the run need not be seen
+  const auto over = [&] { return std::ranges::all_of(seen, &Seen::is_over); };
   observer.tell = [&](const machine::Event& event) {
     if (const auto* a = std::get_if<Access>(&event.what)) {
       ++accesses;
       for (Seen& s : seen) s.look(*a, accesses);
     } else if (const auto* synchronised = std::get_if<Synchronisation>(&event.what)) {
       for (Seen& s : seen) s.look(*synchronised);
-      if (synchronised->kind == Sync::exited &&
-          std::all_of(seen.begin(), seen.end(), [](const Seen& s) { return s.is_over(); }))
-        throw Over{};
+      if (over()) throw Over{};
     }
   };
   try {
