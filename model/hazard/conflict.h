@@ -87,6 +87,8 @@ class Conflicts {
   void reach_alike(const Reach& r, Shadow& shadow, uint64_t address, const Pieces& pieces) {
     shadow.each_page(address, pieces.bytes * pieces.count,
                      [&](ShadowPage& page, uint64_t begin, uint64_t first, uint64_t end) {
+                       if (reach_parts(r, page, begin, first, end, pieces)) return;
+                       page.to_cells();
                        if (came_missed_ > kMostMissed)
                          reach_page_alone(r, page, begin, first, end, pieces);
                        else if (made_as_before(r, page, first, end))
@@ -95,6 +97,55 @@ class Conflicts {
                          reach_page(r, page, begin, first, end, pieces);
                      });
   }
+  // What came of a part of a page that held this.
+  struct CamePart {
+    uint64_t series = 0;  // while nothing happens but parts of one operation
+    uint32_t record = 0, lanes = 0;
+    size_t space = 0;
+    Act found_write = kNoAct, write = kNoAct;
+    Readers found_reads = kNoAct, reads = kNoAct;
+    std::vector<size_t> which;  // was found of each cell
+
+    bool is_of(const Reach& r, const ShadowPage::Row& part, uint64_t now) const {
+      return series == now && record == r.record && found_write == part.write && found_reads == part.reads &&
+             lanes == r.lanes && space == r.space;
+    }
+  };
+  // What came, by one way of an operation, of the parts that it reached last, and of how many cells that is
+  // still to be counted: before anything else is reached.
+  struct Again {
+    const CamePart* came = nullptr;
+    uint64_t times = 0;
+  };
+  // Whether that comes of all these parts; then it is done, but for the count.
+  static bool made_again(Again& again, std::span<ShadowPage::Row> parts) {
+    if (again.came == nullptr || parts.empty()) return false;
+    const CamePart& came = *again.came;
+    for (const ShadowPage::Row& part : parts)
+      if (part.write != came.found_write || part.reads != came.found_reads) return false;
+    for (ShadowPage::Row& part : parts) {
+      part.write = came.write;
+      part.reads = came.reads;
+      again.times += part.each;
+    }
+    return true;
+  }
+  // What comes of all these parts by that way, where it is known; else nullptr.
+  const CamePart* came_of(const Reach& r, std::span<ShadowPage::Row> parts) {
+    if (parts.empty()) return nullptr;
+    const CamePart& came = came_part(r.record, parts.front());
+    for (const ShadowPage::Row& part : parts)
+      if (!came.is_of(r, part, series_)) return nullptr;
+    return &came;
+  }
+  // Those are counted.
+  void count(Again& again) {
+    if (again.times != 0 && !again.came->which.empty())
+      ledger_.findings.repeat(again.came->which, again.times);
+    again.times = 0;
+  }
+  // Whether when that is counted makes no difference.
+  bool may_wait(const CamePart& came) const { return ledger_.findings.counts_alone(came.which); }
   // Whether as many cells that hold what the one did that was reached last come to the same, which is counted
   // then.
   bool again(uint64_t times) { return !by_address_ && ledger_.findings.repeat(times); }
@@ -150,6 +201,22 @@ class Conflicts {
     std::vector<Found> found;
     size_t next = 0;  // the one that was made, or made again, behind it
   };
+  CamePart& came_part(uint32_t record, const ShadowPage::Row& part) {
+    const uint64_t held = (uint64_t{record} << 32 | part.write) * 0x9E3779B97F4A7C15;
+    return came_parts_[(held ^ part.reads * 0xBF58476D1CE4E5B9) >> 60];
+  }
+  // Whether that is known; then it is done.
+  bool made_as_before(const Reach& r, ShadowPage::Row& part) {
+    const CamePart& came = came_part(r.record, part);
+    if (!came.is_of(r, part, series_)) return false;
+    if (!came.which.empty()) ledger_.findings.repeat(came.which, part.each);
+    part.write = came.write;
+    part.reads = came.reads;
+    return true;
+  }
+  // Where the page keeps its cells as parts, and else false: nothing is done.
+  bool reach_parts(const Reach& r, ShadowPage& page, uint64_t begin, uint64_t first, uint64_t end,
+                   const Pieces& pieces);
   bool made_as_before(const Reach& r, ShadowPage& page, uint64_t first, uint64_t end);
   void reach_page_alone(const Reach& r, ShadowPage& page, uint64_t begin, uint64_t first, uint64_t end,
                         const Pieces& pieces);
@@ -184,6 +251,7 @@ class Conflicts {
   bool by_address_ = false;        // what is said of the cell that was reached last hangs on where it is
   size_t most_sets_ = kLeastSets;  // bytes of them, before those that no cell has go
   static constexpr size_t kMostCame = 16, kMostMissed = 64;
+  std::array<CamePart, 16> came_parts_;
   std::vector<Came> came_;  // of late
   size_t came_count_ = 0;   // so far: each takes the place of the one that came longest ago
   size_t came_last_ = 0;    // the one that was made, or made again, last

@@ -94,6 +94,7 @@ bool Conflicts::reach(const RowReach& r, ShadowPage& page, const CellRow& row,
 
 bool Conflicts::made_as_before(const RowReach& r, ShadowPage& page, const CellRow& row,
                                const ShadowPage::Acts& found) {
+  if (!any_rows_) return false;
   const CameRow& came = came_row(r.record, found);
   if (came.record != r.record || came.found_write != found.write || came.found_reads != found.reads ||
       found.any_writer || found.any_reader)
@@ -113,6 +114,49 @@ void Conflicts::came_to(uint32_t record, const ShadowPage::Acts& found, Act writ
   came.reads = reads;
   came.which = ledger_.findings.marked().which;
   any_rows_ = true;
+}
+
+bool Conflicts::reach_parts(const Reach& r, ShadowPage& page, uint64_t begin, uint64_t first, uint64_t end,
+                            const Pieces& pieces) {
+  // What is strong may leave writes before the last one, which parts do not have.
+  if (strength(*r.site) != 0) return false;
+  const std::span<ShadowPage::Row> parts = page.parts(first, end);
+  if (parts.empty()) return false;
+  uint64_t passed = 1;  // pieces
+  const auto pass = [&](uint64_t to) {
+    if (to > passed) ledger_.findings.pass((to - passed) * pieces.apart), passed = to;
+  };
+  for (ShadowPage::Row& part : parts) {
+    if (made_as_before(r, part)) continue;
+    Cell now{part.write, kNoAct, part.reads};
+    const int shift = page.shift();
+    const uint64_t address = begin + (uint64_t{part.first} << shift);
+    const auto pass_to = [&](uint64_t i) {
+      if (pieces.count != 1) pass(((part.first + i - first) << shift) / pieces.bytes + 1);
+    };
+    pass_to(0);
+    reach(r, now, address, uint64_t{1} << shift);
+    if (ledger_.findings.marked().counted) {
+      CamePart& came = came_part(r.record, part);
+      came.series = series_;
+      came.record = r.record;
+      came.lanes = r.lanes;
+      came.space = r.space;
+      came.found_write = part.write;
+      came.found_reads = part.reads;
+      came.write = now.write;
+      came.reads = now.reads;
+      came.which = ledger_.findings.marked().which;
+    }
+    part.write = now.write;
+    part.reads = now.reads;
+    for (uint64_t i = 1; i < part.each && !again(part.each - i); ++i) {
+      pass_to(i);
+      ledger_.findings.repeat_at(i << shift);
+    }
+  }
+  pass(pieces.count);
+  return true;
 }
 
 void Conflicts::forget_rows() {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/machine/memory/memory.h"
+
 namespace bitwell::hazard {
 
 Finding& FindingList::add(Kind kind, const Party& earlier, const Party& later, uint64_t address,
@@ -12,18 +14,38 @@ Finding& FindingList::add(Kind kind, const Party& earlier, const Party& later, u
   if (fresh) {
     all_.push_back({kind, earlier, later, Side::either, address, size});
     all_.back().launches_before = launches_before;
+    in_global_ = in_global_ || machine::is_global(address);
   } else {
     ++all_[at->second].count;
   }
   Finding& out = all_[at->second];
   marked_.which.push_back(at->second);
+  marked_.kept.push_back(out.met.size());
   if (!has_room(out)) return out;
   ++met_;
   ++out.kept;
   if (!keeps(kind)) return out;
   marked_.counted = false;
   out.met.push_back({accesses_, address, size, earlier, later});
+  ++marked_.kept.back();
   return out;
+}
+
+void FindingList::repeat_at(uint64_t offset) {
+  marked_.counted = true;
+  for (size_t i = 0; i < marked_.which.size(); ++i) {
+    Finding& f = all_[marked_.which[i]];
+    ++f.count;
+    if (!has_room(f)) continue;
+    ++met_;
+    ++f.kept;
+    if (!keeps(f.kind)) continue;
+    marked_.counted = false;
+    Met again = f.met[marked_.kept[i] - 1];
+    again.access = accesses_;
+    again.address += offset;
+    f.met.push_back(again);
+  }
 }
 
 bool FindingList::repeat(uint64_t times) {
@@ -48,6 +70,7 @@ void FindingList::add_again(std::span<const size_t> which) {
   for (const size_t i : which) {
     ++all_[i].count;
     marked_.which.push_back(i);
+    marked_.kept.push_back(all_[i].met.size());
     if (!has_room(all_[i])) continue;
     ++met_;
     ++all_[i].kept;

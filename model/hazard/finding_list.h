@@ -29,10 +29,12 @@ class FindingList {
   // What is added from now on may be what comes several times.
   void mark() {
     marked_.which.clear();
+    marked_.kept.clear();
     marked_.counted = true;
   }
   struct Marked {
     std::vector<size_t> which;  // that were added to
+    std::vector<size_t> kept;   // behind each, how many pairs are kept of it
     bool counted = true;        // no more was kept of them than their count
   };
   // What was added since.
@@ -41,8 +43,17 @@ class FindingList {
   bool repeat(uint64_t times);
   // The same of findings of which that can be told.
   void repeat(std::span<const size_t> which, uint64_t times);
+  // Whether that changes nothing but their counts.
+  bool counts_alone(std::span<const size_t> which) const {
+    for (const size_t i : which)
+      if (has_room(all_[i])) return false;
+    return true;
+  }
   // The same once more; it is added since mark() too.
   void add_again(std::span<const size_t> which);
+  // What was added since mark() comes once more, that far behind; counted then says whether no pair was kept
+  // of that.
+  void repeat_at(uint64_t offset);
   Finding& add(Kind kind, const Party& earlier, const Party& later, uint64_t address, uint64_t size,
                uint32_t launches_before = 0);
   // Behind these, what another list has of so many accesses that come behind those so far.
@@ -50,6 +61,8 @@ class FindingList {
   const std::vector<Finding>& all() const { return all_; }
   // All, of a list to which nothing is added any more.
   std::vector<Finding> taken() { return std::move(all_); }
+  // Whether one of them is about global memory.
+  bool in_global() const { return in_global_; }
   uint64_t accesses() const { return accesses_; }
   // The finding that is added next, and those behind it.
   size_t size() const { return all_.size(); }
@@ -70,7 +83,7 @@ class FindingList {
   std::vector<Finding> all_;
   Marked marked_;
   size_t most_met_ = 0, met_ = 0;
-  bool notes_ = true;
+  bool notes_ = true, in_global_ = false;
   uint64_t accesses_ = 0;          // so far
   std::map<Key, size_t> numbers_;  // of findings
 };

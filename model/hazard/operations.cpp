@@ -107,12 +107,27 @@ Operations::Way* Operations::way(size_t place, const machine::Access& a, Cluster
   return &way;
 }
 
-void Operations::reach(Way& way, const machine::Access& a, uint64_t piece, Cluster& c) {
+void Operations::reach_otherwise(Way& way, const machine::Access& a, uint64_t piece, Cluster& c,
+                                 uint64_t count, uint64_t apart) {
+  if (way.alone) {
+    const auto parts = way.shadow->parts_there(piece, a.bytes * count);
+    if (const Conflicts::CamePart* const came = conflicts_.came_of(way.r, parts); came != nullptr) {
+      conflicts_.count(way.again);
+      way.again.came = came;
+      Conflicts::made_again(way.again, parts);
+      if (!conflicts_.may_wait(*came)) {
+        conflicts_.count(way.again);
+        way.again.came = nullptr;
+      }
+      return ledger_.findings.pass((count - 1) * apart);
+    }
+  }
+  count_all();
   const bool shared = way.shadow != &ledger_.global;
   if (!way.of_group && shared && clusters_.several_ctas())
     peer_access(ledger_, a, c, way.viewers[0], way.site, piece);
   if (launches_.overlaps() && !shared) launches_.behind(way.r, piece, a.bytes);
-  conflicts_.reach_alike(way.r, *way.shadow, piece, {a.bytes});
+  conflicts_.reach_alike(way.r, *way.shadow, piece, {a.bytes, count, apart});
 }
 
 void Operations::access(const machine::Access& a, Cluster& c) {
@@ -125,7 +140,7 @@ void Operations::reach_all(Way& way, const machine::Access& a, uint64_t apart, C
   const bool together = std::has_single_bit(a.bytes) && a.bytes >= Conflicts::kWhole &&
                         !clusters_.several_ctas() && !launches_.overlaps();
   for (size_t i = 0; i < a.addresses.size();) {
-    if (i != 0) ledger_.findings.pass(apart - 1), ledger_.findings.next_access();
+    if (i != 0) ledger_.findings.pass(apart);
     const uint64_t address = a.addresses[i];
     uint64_t count = 1;
     if (together && address % a.bytes == 0) {
@@ -134,12 +149,10 @@ void Operations::reach_all(Way& way, const machine::Access& a, uint64_t apart, C
              a.addresses[i + count] == address + count * a.bytes)
         ++count;
     }
-    if (count == 1)
-      reach(way, a, address, c);
-    else
-      conflicts_.reach_alike(way.r, *way.shadow, address, {a.bytes, count, apart});
+    reach(way, a, address, c, count, apart);
     i += count;
   }
+  count_all();
 }
 
 void Operations::by_turns(const machine::ByTurns& turns, Cluster& c) {
@@ -152,10 +165,11 @@ void Operations::by_turns(const machine::ByTurns& turns, Cluster& c) {
   for (size_t piece = 0; piece < turns.of.front().addresses.size(); ++piece) {
     if (piece != 0) ledger_.findings.pass(turns.between);
     for (size_t i = 0; i < turns.of.size(); ++i) {
-      ledger_.findings.next_access();
+      ledger_.findings.pass(1);
       if (found[i] != nullptr) reach(*found[i], turns.of[i], turns.of[i].addresses[piece], c);
     }
   }
+  count_all();
 }
 
 bool Operations::find(Way& way, const machine::Access& a, Cluster& c) {
@@ -200,6 +214,8 @@ bool Operations::find(Way& way, const machine::Access& a, Cluster& c) {
   way.order = a.order;
   way.issuer = a.issuer;
   way.of_group = group != nullptr;
+  way.alone = shared ? group != nullptr || !clusters_.several_ctas() : !launches_.overlaps();
+  way.again = {};
   return true;
 }
 

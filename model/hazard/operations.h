@@ -37,11 +37,29 @@ class Operations {
     Site site{};
     std::array<Viewer, machine::kLanes> viewers;
     Reach r{};
+    bool alone = false;  // nothing but conflicts comes of what it reaches
+    Conflicts::Again again{};
   };
   // Remembered at that place; nullptr: it reaches nothing that is watched.
   Way* way(size_t place, const machine::Access& a, Cluster& c);
   bool find(Way& way, const machine::Access& a, Cluster& c);
-  void reach(Way& way, const machine::Access& a, uint64_t piece, Cluster& c);
+  // So many pieces side by side, where they may be several of one page; the first has been counted.
+  void reach(Way& way, const machine::Access& a, uint64_t piece, Cluster& c, uint64_t count = 1,
+             uint64_t apart = 1) {
+    if (way.alone) {
+      const auto parts = way.shadow->parts_there(piece, a.bytes * count);
+      if (Conflicts::made_again(way.again, parts)) return ledger_.findings.pass((count - 1) * apart);
+    }
+    reach_otherwise(way, a, piece, c, count, apart);
+  }
+  void reach_otherwise(Way& way, const machine::Access& a, uint64_t piece, Cluster& c, uint64_t count,
+                       uint64_t apart);
+  void count_all() {
+    for (Way& way : ways_) {
+      conflicts_.count(way.again);
+      way.again = {};
+    }
+  }
   void reach_all(Way& way, const machine::Access& a, uint64_t apart, Cluster& c);
 
   std::array<Way, machine::ByTurns::kMost> ways_;

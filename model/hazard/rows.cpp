@@ -75,6 +75,23 @@ uint32_t Checker::row_access(const machine::Access& a, Cluster& c, const RowReac
   int alone = 0;  // lanes in turn that nobody follows: where each lane has a row of a matrix, all are
   const bool whole = in_row(a);              // as most often
   bool in_turn = whole && a.unchanged == 0;  // nothing was left undone
+  const auto may_be_of = [&](const Shadow* shadow) {
+    return shadow != nullptr &&
+           (shadow != &ledger_.global ? !clusters_.several_ctas() : !launches_.overlaps());
+  };
+  // As most often: a row of a page.
+  if (const uint64_t address = a.addresses[0], all = a.bytes * machine::kLanes;
+      whole && address % a.bytes == 0 && address % ShadowPage::kPageBytes + all <= ShadowPage::kPageBytes) {
+    Shadow* const shadow = shadow_of(c, ledger_.global, address);
+    if (!may_be_of(shadow)) return 0;
+    auto [page, row] = shadow->row(address, a.bytes, a.bytes, 0, machine::kLanes, 1);
+    const ShadowPage::Acts found = page.acts(row);
+    if (found.lanes == machine::kLanes) {
+      const bool reached = (in_turn && conflicts_.made_as_before(r, page, row, found)) ||
+                           conflicts_.reach(r, page, row, found);
+      return reached ? ~0u : 0;
+    }
+  }
   for (uint32_t lanes = whole ? ~0u : a.lanes & ~beside_alike(a); lanes != 0;) {
     const auto first = static_cast<uint32_t>(std::countr_zero(lanes));
     const uint64_t address = a.addresses[first];
@@ -84,8 +101,7 @@ uint32_t Checker::row_access(const machine::Access& a, Cluster& c, const RowReac
     apart = run.apart;
     alone = std::has_single_bit(run.lanes) ? alone + 1 : 0;
     Shadow* const shadow = shadow_of(c, ledger_.global, address);
-    if (shadow == nullptr || address % a.bytes != 0 ||
-        (shadow != &ledger_.global ? clusters_.several_ctas() : launches_.overlaps())) {
+    if (!may_be_of(shadow) || address % a.bytes != 0) {
       in_turn = false;
       continue;
     }

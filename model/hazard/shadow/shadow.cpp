@@ -15,23 +15,88 @@ ShadowPage::Row* ShadowPage::kept_row(const CellRow& row) {
                  static_cast<uint8_t>(row.lanes), static_cast<uint8_t>(row.apart),
                  static_cast<uint16_t>(row.each), static_cast<uint16_t>(row.step)};
   const auto beside = [&](const Row& kept) { return more.end() <= kept.first || kept.end() <= more.first; };
-  if (row_count_ == std::tuple_size_v<Rows> || !std::ranges::all_of(rows(), beside) || !more.of(row)) {
+  if (row_count_ >= kMostRows || !std::ranges::all_of(rows(), beside) || !more.of(row)) {
     rows_to_cells();
     return nullptr;
   }
-  if (rows_ == nullptr) rows_ = std::make_unique<Rows>();
-  Row& out = (*rows_)[row_count_++];
+  make_room(kMostRows);
+  Row& out = rows_[row_count_++];
   return &(out = more);
+}
+
+void ShadowPage::make_room(uint8_t rows) {
+  if (rows <= row_room_) return;
+  auto more = std::make_unique<Row[]>(rows);
+  std::ranges::copy(this->rows(), more.get());
+  rows_ = std::move(more);
+  row_room_ = rows;
 }
 
 void ShadowPage::rows_to_cells() {
   const std::span<const Row> kept = rows();
   row_count_ = 0;
   for (const Row& row : kept) {
+    if (row.is_part()) {
+      for (uint64_t i = row.first; i < row.end(); ++i) {
+        if (row.write != kNoAct) put(writes_, i, row.write);
+        if (row.reads != kNoAct) put(reads_, i, row.reads);
+      }
+      continue;
+    }
     if (row.write != kNoAct) put(writes_, row.cells(), row.write);
     if (row.reads != kNoAct) put(reads_, row.cells(), row.reads);
   }
   rows_.reset();
+  row_room_ = 0;
+}
+
+std::span<ShadowPage::Row> ShadowPage::parts_of(uint64_t first, uint64_t end) {
+  if (row_count_ == 0 && has_cells()) return {};
+  if (!std::ranges::all_of(rows(), &Row::is_part)) return {};
+  make_room(kMostRows);
+  std::ranges::sort(rows(), {}, &Row::first);
+  split_parts(first);
+  split_parts(end);
+  Row *begin = rows_.get(), *part = begin;
+  while (part != begin + row_count_ && part->first < first) ++part;
+  Row* last = part;
+  uint64_t next = first;  // cell
+  for (; last != begin + row_count_ && last->first == next && last->end() <= end; ++last) next = last->end();
+  if (next == end) return {part, last};
+  const bool beside = next == first && (part == begin || part[-1].end() <= first) &&
+                      (part == begin + row_count_ || end <= part->first);
+  if (!beside || !has_room_for_part()) return {};
+  begin = part = rows_.get();
+  while (part != begin + row_count_ && part->first < first) ++part;
+  std::copy_backward(part, begin + row_count_, begin + row_count_ + 1);
+  ++row_count_;
+  const auto count = static_cast<uint16_t>(end - first);
+  *part = {static_cast<uint8_t>(first), 0, 1, 1, count, count};
+  return {part, 1};
+}
+
+bool ShadowPage::has_room_for_part() {
+  if (row_count_ == row_room_) make_room(kMostParts);
+  for (size_t i = 1; row_count_ == kMostParts && i < row_count_; ++i) {
+    Row &before = rows_[i - 1], &row = rows_[i];
+    if (before.end() != row.first || before.write != row.write || before.reads != row.reads) continue;
+    before.each = before.step = static_cast<uint16_t>(before.each + row.each);
+    std::copy(rows_.get() + i + 1, rows_.get() + row_count_, rows_.get() + i);
+    --row_count_;
+  }
+  return row_count_ < kMostParts;
+}
+
+// A part ends there, and another one begins, if there is one around and room for both.
+void ShadowPage::split_parts(uint64_t at) {
+  const auto around = [&](const Row& row) { return row.first < at && at < row.end(); };
+  if (std::ranges::none_of(rows(), around) || !has_room_for_part()) return;
+  Row* const row = &*std::ranges::find_if(rows(), around);
+  std::copy_backward(row, rows_.get() + row_count_, rows_.get() + row_count_ + 1);
+  ++row_count_;
+  row->each = row->step = static_cast<uint16_t>(at - row->first);
+  row[1].each = row[1].step = static_cast<uint16_t>(row[1].end() - at);
+  row[1].first = static_cast<uint8_t>(at);
 }
 
 Cell ShadowPage::cell_of_rows(uint64_t i) const {
@@ -282,7 +347,20 @@ size_t ShadowPage::bytes() const {
   size_t codes = 0;
   for (const std::unique_ptr<Code[]>* c : {&writes_, &writes_before_, &reads_})
     codes += *c == nullptr ? 0 : cells;
-  return codes * sizeof(Code) + room_ * sizeof(uint32_t) + (rows_ == nullptr ? 0 : sizeof(Rows));
+  return codes * sizeof(Code) + room_ * sizeof(uint32_t) + row_room_ * sizeof(Row);
+}
+
+ShadowPage& Shadow::remember(uint64_t number) {
+  ShadowPage& page = pages_[number];
+  const size_t count = size_t{1} << (64 - recent_shift_);
+  if (recent_.empty()) {
+    recent_.resize(count);
+  } else if (pages_.size() > 8 * count && recent_shift_ > 64 - kMostRecentBits) {
+    --recent_shift_;
+    recent_.assign(2 * count, Recent{});
+  }
+  recent_[number * 0x9E3779B97F4A7C15 >> recent_shift_] = {number, &page};
+  return page;
 }
 
 size_t Shadow::bytes() const {

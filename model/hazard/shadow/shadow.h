@@ -52,6 +52,41 @@ class ShadowPage {
     };
     return {of(writes_), of(writes_before_), of(reads_)};
   }
+  // The cells of a row, and what they have in common: as Acts of it.
+  struct Row {
+    uint8_t first = 0, lane = 0, lanes = 0, apart = 0;
+    uint16_t each = 0, step = 0;
+    Act write = kNoAct;
+    Readers reads = kNoAct;
+
+    bool of(const CellRow& row) const {
+      return first == row.first && lane == row.lane && lanes == row.lanes && apart == row.apart &&
+             each == row.each && step == row.step;
+    }
+    CellRow cells() const { return {first, lane, lanes, apart, each, step}; }
+    // Behind its last cell.
+    uint64_t end() const { return first + uint64_t{step} * (lanes - 1u) + each; }
+    // Cells side by side that have the same, as operations leave them.
+    bool is_part() const { return lanes == 1 && lane == 0; }
+  };
+  // Those cells as the parts that the page keeps of them, in their order, which may be changed where they
+  // stand; none where it does not keep them so.
+  std::span<Row> parts(uint64_t first, uint64_t end) {
+    return row_count_ == 0 && has_cells() ? std::span<Row>() : parts_of(first, end);
+  }
+  // Likewise so many bytes from that one on, but none where these parts are not there already.
+  std::span<Row> parts_there(uint64_t begin, uint64_t bytes) {
+    const uint64_t end = begin + bytes;
+    for (Row *row = rows_.get(), *const all = row + row_count_; row != all; ++row) {
+      if (uint64_t{row->first} << shift_ != begin) continue;
+      for (Row* last = row; last != all && last->is_part() && uint64_t{last->first} << shift_ == begin;) {
+        begin = last++->end() << shift_;
+        if (begin == end) return {row, last};
+      }
+      return {};
+    }
+    return {};
+  }
   // Of cells, no rows any more: to be called before the next three.
   void to_cells() {
     if (row_count_ != 0) [[unlikely]]
@@ -169,27 +204,18 @@ class ShadowPage {
  private:
   using Code = uint16_t;  // 0: kNoAct; or a place + 1, and the lane of an act or the turn of a set
 
-  // The cells of a row, and what they have in common: as Acts of it.
-  struct Row {
-    uint8_t first = 0, lane = 0, lanes = 0, apart = 0;
-    uint16_t each = 0, step = 0;
-    Act write = kNoAct;
-    Readers reads = kNoAct;
-
-    bool of(const CellRow& row) const {
-      return first == row.first && lane == row.lane && lanes == row.lanes && apart == row.apart &&
-             each == row.each && step == row.step;
-    }
-    CellRow cells() const { return {first, lane, lanes, apart, each, step}; }
-    // Behind its last cell.
-    uint64_t end() const { return first + uint64_t{step} * (lanes - 1u) + each; }
-  };
-  std::span<Row> rows() const { return {row_count_ == 0 ? nullptr : rows_->data(), row_count_}; }
+  std::span<Row> rows() const { return {rows_.get(), row_count_}; }
   bool has_cells() const { return writes_ != nullptr || writes_before_ != nullptr || reads_ != nullptr; }
   // The row where the page keeps it, from now on if there is room beside others; else nullptr, and the page
   // is one of cells.
   Row* kept_row(const CellRow& row);
   void rows_to_cells();
+  // Room for so many at least.
+  void make_room(uint8_t rows);
+  std::span<Row> parts_of(uint64_t first, uint64_t end);
+  // Whether there is room for one more, from now on: parts side by side that have the same become one.
+  bool has_room_for_part();
+  void split_parts(uint64_t at);
   Cell cell_of_rows(uint64_t i) const;
 
   uint32_t value(Code code) const {
@@ -231,16 +257,18 @@ class ShadowPage {
   uint16_t count_ = 0, room_ = 0;      // places used, and allocated
   uint16_t recent_ = 0;                // the place that was asked for last, if it is used
   uint8_t shift_ = kCoarsest;
-  uint8_t row_count_ = 0;  // rows kept: then there is no cell that has anything
-  // Those, of which none has a cell of the other; no room while there are none.
-  using Rows = std::array<Row, 2>;
-  std::unique_ptr<Rows> rows_;
+  // Rows kept, and room for them: then there is no cell that has anything. Of lanes two at most, and of parts
+  // three.
+  uint8_t row_count_ : 4 = 0, row_room_ : 4 = 0;
+  static constexpr uint8_t kMostRows = 2, kMostParts = 3;
+  // Those, of which none has a cell of the other.
+  std::unique_ptr<Row[]> rows_;
 };
 
 class Shadow {
  public:
   // Calls visit(page, address, first, end) for each page that the bytes are in, which has a cell of its own
-  // for each of their ends: the page's address, and which of its cells they are. It has no rows then.
+  // for each of their ends: the page's address, and which of its cells they are. It may have rows.
   template <class Visit>
   void each_page(uint64_t address, uint64_t bytes, Visit visit) {
     for (const uint64_t end = address + bytes; address < end;) {
@@ -249,7 +277,6 @@ class Shadow {
       const uint64_t last = std::min(kPageBytes, first + (end - address));
       if (const uint64_t mask = (uint64_t{1} << page.shift()) - 1; ((first | last) & mask) != 0) [[unlikely]]
         page.refine(std::countr_zero(first | last));
-      page.to_cells();
       visit(page, address - first, first >> page.shift(), last >> page.shift());
       address += last - first;
     }
@@ -259,6 +286,7 @@ class Shadow {
   template <class Visit, class Again>
   void each(uint64_t address, uint64_t bytes, Visit visit, Again again) {
     each_page(address, bytes, [&](ShadowPage& page, uint64_t begin, uint64_t first, uint64_t end) {
+      page.to_cells();
       page.each(
           first, end,
           [&](Cell& cell, uint64_t i) {
@@ -276,6 +304,10 @@ class Shadow {
     return {page,
             {address % kPageBytes >> page.shift(), lane, lanes, apart,
              static_cast<uint32_t>(bytes >> page.shift()), static_cast<uint32_t>(step >> page.shift())}};
+  }
+  // The parts that a page keeps of those bytes; none where it does not keep all of them so.
+  std::span<ShadowPage::Row> parts_there(uint64_t address, uint64_t bytes) {
+    return page_of(address / kPageBytes).parts_there(address % kPageBytes, bytes);
   }
   // The same of cells that exist, unchanged.
   template <class Visit>
@@ -310,19 +342,21 @@ class Shadow {
     uint64_t number = UINT64_MAX;
     ShadowPage* page = nullptr;
   };
-  static constexpr int kRecentBits = 8;
+  static constexpr int kFewestRecentBits = 8, kMostRecentBits = 12;
 
   ShadowPage& page_of(uint64_t number) {
-    if (recent_.empty()) [[unlikely]]
-      recent_.resize(size_t{1} << kRecentBits);
-    Recent& recent = recent_[number * 0x9E3779B97F4A7C15 >> (64 - kRecentBits)];
-    if (recent.number != number) [[unlikely]]
-      recent = {number, &pages_[number]};
-    return *recent.page;
+    if (!recent_.empty()) [[likely]] {
+      const Recent& recent = recent_[number * 0x9E3779B97F4A7C15 >> recent_shift_];
+      if (recent.number == number) [[likely]]
+        return *recent.page;
+    }
+    return remember(number);
   }
+  ShadowPage& remember(uint64_t number);
 
   std::unordered_map<uint64_t, ShadowPage> pages_;  // by address / kPageBytes
   std::vector<Recent> recent_;                      // none before the first page
+  int recent_shift_ = 64 - kFewestRecentBits;       // from a page's hash to its place there
 };
 
 }  // namespace bitwell::hazard

@@ -101,6 +101,36 @@ TEST(FindingLists, WhatTheSecondPartHas) {
             "race 9 11 0 at 1003, 1 times, ,: 4/1003/3/3\n");
 }
 
+// What was found of one piece comes of others behind it: as if it had been added there.
+TEST(FindingLists, WhatComesOnceMoreBehind) {
+  for (size_t most = 0; most < 6; ++most)
+    for (const bool notes : {false, true}) {
+      FindingList again, each;
+      for (FindingList* list : {&again, &each}) {
+        list->keep(most, notes);
+        list->next_access();
+        const auto find = [&](uint64_t offset) {
+          list->add(Kind::race, party_at(3, 0), party_at(7, 1), 64 + offset, 4);
+          list->add(Kind::race, party_at(3, 2), party_at(7, 1), 64 + offset, 4);
+          list->add(Kind::equal_stores, party_at(4, 0), party_at(7, 1), 64 + offset, 4);
+        };
+        find(0);
+        for (const uint64_t offset : {16, 48}) {
+          list->pass(offset);
+          if (list == &each) {
+            find(offset);
+            continue;
+          }
+          const auto kept = [&] { return list->all()[0].met.size() + list->all()[1].met.size(); };
+          const size_t before = kept();
+          list->repeat_at(offset);
+          EXPECT_EQ(list->marked().counted, kept() == before);
+        }
+      }
+      EXPECT_EQ(list_text(again), list_text(each));
+    }
+}
+
 // Of all findings together a quarter of a million pairs are kept, and 4,096 of each whatever others have.
 TEST(FindingLists, AsManyPairsAreKeptAsThereIsRoomFor) {
   const auto several = [](FindingList& list, int line, size_t times) {

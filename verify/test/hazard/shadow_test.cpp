@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <bit>
 #include <map>
 
 namespace bitwell::hazard {
@@ -174,6 +175,44 @@ void take(const Lanes& l, uint32_t write, uint32_t reads, bool writes, bool read
     }
 }
 
+// The same of cells that a page may keep as parts: what they are said to have, their bytes have.
+void take_parts(const Step& s, bool only_there, Shadow& shadow, Bytes& bytes) {
+  const auto expect = [&](const ShadowPage::Row& part, uint64_t begin, int shift) {
+    for (uint64_t b = begin + (uint64_t{part.first} << shift); b < begin + (part.end() << shift); ++b)
+      RC_ASSERT((bytes[b] == Cell{part.write, kNoAct, part.reads}));
+  };
+  const auto change = [&](ShadowPage::Row& part) {
+    if (s.writes) part.write = s.write;
+    if (s.reads_too) part.reads = s.reads;
+  };
+  if (only_there) {
+    const std::span<ShadowPage::Row> parts = shadow.parts_there(s.address, s.bytes);
+    if (parts.empty()) return;
+    uint64_t cells = 0;
+    for (ShadowPage::Row& part : parts) cells += part.each;
+    const auto shift = std::countr_zero(s.bytes / cells);
+    RC_ASSERT(cells << shift == s.bytes && uint64_t{parts.front().first} << shift == s.address % 256);
+    for (ShadowPage::Row& part : parts) expect(part, s.address / 256 * 256, shift), change(part);
+  } else {
+    shadow.each_page(s.address, s.bytes, [&](ShadowPage& page, uint64_t begin, uint64_t first, uint64_t end) {
+      const std::span<ShadowPage::Row> parts = page.parts(first, end);
+      uint64_t next = first;
+      for (ShadowPage::Row& part : parts) {
+        RC_ASSERT(part.first == next);
+        next = part.end();
+        expect(part, begin, page.shift());
+        change(part);
+      }
+      RC_ASSERT(next == (parts.empty() ? first : end));
+      if (!parts.empty()) return;
+      page.to_cells();
+      page.each(
+          first, end, [&](Cell& cell, uint64_t) { take(s, cell); }, [](uint64_t) { return true; });
+    });
+  }
+  for (uint64_t i = 0; i < s.bytes; ++i) take(s, bytes[s.address + i]);
+}
+
 // The law: a byte's cell is what the last access to it left, whatever the sizes and places of others.
 RC_GTEST_PROP(Shadow, AByteHasWhatTheLastAccessLeft, ()) {
   Shadow shadow;
@@ -235,12 +274,47 @@ RC_GTEST_PROP(Shadow, ARowHasWhatItsBytesHave, ()) {
         cell.reads = all(cell.reads), cell.writes_before = all(cell.writes_before);
       continue;
     }
+    if (which >= 7) {
+      const uint64_t size = uint64_t{16} << *rc::gen::inRange(0, 5);
+      take_parts({size * *rc::gen::inRange<uint64_t>(0, 1024 / size),
+                  size * *rc::gen::inRange<uint64_t>(1, 3), write, reads, writes, reads_too},
+                 which == 9, shadow, bytes);
+      continue;
+    }
     if (known.empty() || which == 2) known.push_back(drawn_lanes());
     take(known[*rc::gen::inRange<size_t>(0, known.size())], write, reads, writes, reads_too,
          *rc::gen::inRange(0, 5) != 0, shadow, bytes);
     if (which == 3) expect_same(shadow, bytes, "meanwhile");
   }
   expect_same(shadow, bytes, "after " + std::to_string(steps) + " rows");
+}
+
+// The same of parts of a few pages, and seldom anything else.
+RC_GTEST_PROP(Shadow, APartHasWhatItsBytesHave, ()) {
+  Shadow shadow;
+  Bytes bytes;
+  const auto steps = *rc::gen::inRange(1, 60);
+  for (int i = 0; i < steps; ++i) {
+    const auto value = [] {
+      return act(*rc::gen::inRange<uint32_t>(1, 4), *rc::gen::inRange<uint32_t>(0, 2));
+    };
+    const int which = *rc::gen::inRange(0, 30);
+    const auto size = uint64_t{16} << *rc::gen::inRange(1, 4);
+    const Step s{size * *rc::gen::inRange<uint64_t>(0, 1024 / size),
+                 size * *rc::gen::inRange<uint64_t>(1, 4),
+                 value(),
+                 value(),
+                 true,
+                 *rc::gen::arbitrary<bool>()};
+    if (which == 0)
+      take({s.address, size / 16, s.write, s.reads, true, true}, shadow, bytes);
+    else if (which == 1)
+      take({s.address, 32, 32, 0, 1, 1}, s.write, s.reads, true, true, true, shadow, bytes);
+    else
+      take_parts(s, which > 15, shadow, bytes);
+    if (which == 2) expect_same(shadow, bytes, "meanwhile");
+  }
+  expect_same(shadow, bytes, "after " + std::to_string(steps) + " accesses");
 }
 
 }  // namespace

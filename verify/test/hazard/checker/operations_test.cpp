@@ -33,6 +33,44 @@ TEST(CopiesOfOthers, AreNotKnownByKnowingSomethingElse) {
   }
 }
 
+// Reductions do not race with each other, and one that is behind a plain copy does not stand for it.
+TEST(CopiesOfOthers, AreNotForgottenBehindReductions) {
+  const Who first{{}, 0, 1}, second{{}, 1, 1}, third{{}, 2, 1};
+  Trace t;
+  const auto copies = [&](int line, const Who& who, uint64_t number, AccessKind kind) {
+    t.issues(line, who, number, machine::Ending::bulk_group);
+    t.operation(line, who, number, kind, global(0), 256, Proxy::async, 0);
+    t.meets(line + 1, who, Sync::bulk_committed);
+    t.meets(line + 2, who, Sync::bulk_waited, 0);
+  };
+  copies(10, first, 1, AccessKind::write);
+  t.bar(15, {{{}, 0, kAll}, {{}, 1, kAll}});
+  copies(20, second, 2, AccessKind::update);
+  copies(30, third, 3, AccessKind::update);
+  EXPECT_EQ(t.kinds(), Lines{"operation-race 10 30"});
+}
+
+// Of a piece half of which another copy has written, that half is found, whatever came of the piece before.
+TEST(CopiesOfOthers, AreFoundInAPartOfAPiece) {
+  const Who first{{}, 0, 1}, second{{}, 1, 1};
+  Trace t;
+  t.issues(10, first, 1, machine::Ending::bulk_group);
+  for (const uint64_t at : {0, 256, 384, 512, 640})
+    t.operation(10, first, 1, AccessKind::write, shared(0, at), 128, Proxy::async, 0);
+  t.meets(11, first, Sync::bulk_committed);
+  t.meets(12, first, Sync::bulk_waited, 0);
+  t.issues(20, second, 2, machine::Ending::bulk_group);
+  t.operation(20, second, 2, AccessKind::write, shared(0, 128), 128, Proxy::async, 0);
+  t.issues(30, first, 3, machine::Ending::bulk_group);
+  const std::array<uint64_t, 3> pieces{shared(0, 256), shared(0, 512), shared(0, 0)};
+  machine::Access a{
+      AccessKind::write, {Semantics::weak, Scope::cta, Proxy::async}, {}, 0, 0, 3, 1, 30, pieces, 256};
+  a.issuer = 0;
+  t.tell(first, a);
+  ASSERT_EQ(t.kinds(), Lines{"operation-race 20 30"});
+  EXPECT_EQ(t.checker.findings()[0].count, 8u);
+}
+
 // Reads of one operation that are told at once are those that are told one after the other.
 TEST(CopiesOfOthers, ReadSeveralPiecesAsOneAfterTheOther) {
   size_t found = 0;
