@@ -57,6 +57,8 @@ class Checker {
 
   // Each pair of instructions once for each kind, in the order in which they were found.
   const std::vector<Finding>& findings() const { return ledger_.findings.all(); }
+  // Whether one of them is about global memory.
+  bool found_in_global() const { return ledger_.findings.in_global(); }
   // Bytes of shadow that were needed at once at most, and bytes of memory that they stand for.
   struct Cost {
     size_t shadow = 0, touched = 0;

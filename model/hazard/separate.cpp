@@ -12,7 +12,7 @@ std::string Separate::why_not(const Checker::OfCluster& cluster) {
   if (records_ >= Records::kMost) return "the race check has many accesses to tell apart";
   for (const Finding& f : cluster.findings) {
     // How many bytes a cell of the shadow has hangs on who else came near.
-    if (machine::is_global(f.address)) return "there is a finding in global memory";
+    if (machine::is_global(f.address)) return std::string(kInGlobal);
     met_ += f.kept;
     if (f.kind != Kind::mma_registers && f.kind != Kind::mma_fragments) continue;
     const auto [at, fresh] = first_.try_emplace({f.kind, f.earlier.site.ptx_line}, f.later.site.ptx_line);

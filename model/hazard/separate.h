@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace bitwell::hazard {
 
 class Separate {
  public:
+  static constexpr std::string_view kInGlobal = "there is a finding in global memory";
   // Of one that has ended, by any host thread: why one checker has to be told of all; empty: it need not, as
   // far as those go that were asked about.
   std::string why_not(const Checker::OfCluster& cluster);

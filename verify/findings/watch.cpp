@@ -29,7 +29,10 @@ class OfOneCluster : public run::Apart::One {
  public:
   OfOneCluster(const hazard::Checker& of_launch, hazard::Separate& all)
       : all_(all), checker_(of_launch.of_one_cluster(all.spare())) {}
-  void tell(const machine::Event& event) override { checker_->tell(event); }
+  std::string_view tell(const machine::Event& event) override {
+    checker_->tell(event);
+    return checker_->found_in_global() ? hazard::Separate::kInGlobal : std::string_view();
+  }
   bool passes_over(const std::array<uint32_t, 3>& cta, int warp, int ptx_line) override {
     return checker_->passes_over(cta, warp, ptx_line);
   }

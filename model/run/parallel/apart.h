@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "model/machine/event.h"
 
@@ -15,13 +16,14 @@ class Apart {
   class One {
    public:
     virtual ~One() = default;
-    virtual void tell(const machine::Event& event) = 0;
+    // Returns why all clusters are to be told of together, one after the other, as far as that shows already;
+    // empty: nothing says so.
+    virtual std::string_view tell(const machine::Event& event) = 0;
     // Threads of a warp of the CTA, or an operation that it has issued, read weakly, by the instruction of
     // that line, what no cluster changes if what is told apart counts: whether it need not be told, as
     // nothing comes of it. It has been counted as an access then.
     virtual bool passes_over(const std::array<uint32_t, 3>& cta, int warp, int ptx_line) = 0;
-    // To be called behind its last event: why all clusters are to be told of together, one after the other;
-    // empty: nothing says so.
+    // To be called behind its last event: likewise.
     virtual std::string ended() = 0;
   };
   virtual ~Apart() = default;

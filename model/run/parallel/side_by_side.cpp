@@ -90,7 +90,9 @@ Options SideBySide::Worker::with_observer(Options options) {
   if (all.grid_.options.observers.empty()) return options;
   if (all.apart_ != nullptr) {
     options.observers = all.grid_.options.observers;
-    options.observers.front().tell = [this](const machine::Event& event) { now.watched->tell(event); };
+    options.observers.front().tell = [this](const machine::Event& event) {
+      if (const std::string_view why = now.watched->tell(event); !why.empty()) all.give_up(std::string(why));
+    };
     return options;
   }
   options.observers.push_back({[this](const machine::Event& event) {
