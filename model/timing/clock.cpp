@@ -171,7 +171,7 @@ run::Instant Clock::ready(const run::Taker& taker, const machine::Agent* agent) 
 // Thousands of warps wait for their turns: what is known of one has left the host's nearest caches by then.
 void Clock::expects(const run::Taker& taker, bool soon) const {
   if (taker.operation != 0) return;
-  constexpr size_t kHostLine = 64;
+  static constexpr size_t kHostLine = 64;
   const auto fetch = [](const void* from, size_t bytes, size_t at = 0) {
     for (const size_t end = at + bytes; at < end; at += kHostLine)
       __builtin_prefetch(static_cast<const char*>(from) + at);
