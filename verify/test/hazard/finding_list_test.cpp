@@ -131,6 +131,31 @@ TEST(FindingLists, WhatComesOnceMoreBehind) {
     }
 }
 
+// Of that some may have been added as what was found before: each finding's last pair is still its own.
+TEST(FindingLists, WhatWasAddedAgainComesOnceMoreBehind) {
+  for (size_t most = 1; most < 6; ++most) {
+    FindingList again, each;
+    for (FindingList* list : {&again, &each}) {
+      list->keep(most, false);
+      list->next_access();
+      list->add(Kind::equal_stores, party_at(4, 0), party_at(7, 1), 64, 4);
+      const std::vector<size_t> first{0};
+      const auto find = [&](uint64_t offset) {
+        list->add_again(first);
+        list->add(Kind::race, party_at(3, 0), party_at(7, 1), 64 + offset, 4);
+      };
+      list->next_access();
+      list->mark();
+      find(0);
+      for (const uint64_t offset : {16, 48}) {
+        list->pass(offset);
+        list == &each ? find(offset) : list->repeat_at(offset);
+      }
+    }
+    EXPECT_EQ(list_text(again), list_text(each));
+  }
+}
+
 // Of all findings together a quarter of a million pairs are kept, and 4,096 of each whatever others have.
 TEST(FindingLists, AsManyPairsAreKeptAsThereIsRoomFor) {
   const auto several = [](FindingList& list, int line, size_t times) {
