@@ -139,8 +139,6 @@ st.global.u32 [%a1], %r3;
   }
 }
 
-// Lanes side by side, all at one place, and apart; of shared memory with and without conflicts; of several
-// sizes.
 // A warp that ends while others wait for it at a barrier, and others still load; more clusters than are
 // resident at once, which begin when all warps of another have ended by their time.
 TEST(TimedAhead, EndsThatAreExecutedBeforeTheirTimeCountThen) {
@@ -171,6 +169,8 @@ over: mov.u32 %r2, 0;
                                             9000, 160));
 }
 
+// Lanes side by side, all at one place, and apart; of shared memory with and without conflicts; of several
+// sizes.
 TEST(TimedAhead, EachKindOfAccessCostsTheSame) {
   for (const std::string size :
        {"u8 %r5", "u32 %r5", "b64 %a3", "v2.u32 {%r5, %r6}", "v4.u32 {%r3, %r5, %r6, %r7}"}) {

@@ -352,15 +352,7 @@ TEST(Rows, OfALoopComeToWhatEachComesTo) {
     }
     ASSERT_EQ(all[0]->found(), all[1]->found()) << "seed " << seed;
     ASSERT_EQ(all[0]->found(), all[2]->found()) << "seed " << seed;
-    for (size_t i = 0; i < all[0]->checker.findings().size(); ++i) {
-      const auto &x = all[0]->checker.findings()[i], &y = all[1]->checker.findings()[i];
-      ASSERT_EQ(x.kept, y.kept) << "seed " << seed;
-      ASSERT_EQ(x.met.size(), y.met.size());
-      for (size_t n = 0; n < x.met.size(); ++n) {
-        ASSERT_EQ(x.met[n].access, y.met[n].access) << "seed " << seed;
-        ASSERT_EQ(x.met[n].address, y.met[n].address) << "seed " << seed;
-      }
-    }
+    ASSERT_EQ(all[0]->kept(), all[1]->kept()) << "seed " << seed;
     found += all[0]->found().size();
   }
   EXPECT_GT(found, 1000u);
