@@ -125,7 +125,7 @@ class Earlier {
 
 // What it is used as where it is multiplied and added up, and cannot lead a run elsewhere at once.
 bool is_summed(const run::Follow::Use& use) {
-  constexpr std::array<std::string_view, 11> kSummed{"A",
+  constexpr std::array<std::string_view, 10> kSummed{"A",
                                                      "B",
                                                      "D",
                                                      "scales of A",
@@ -133,7 +133,6 @@ bool is_summed(const run::Follow::Use& use) {
                                                      "its source",
                                                      "A's registers",
                                                      "an accumulator",
-                                                     "a matrix operand",
                                                      "what a reduction adds",
                                                      "what a reduction changes"};
   return std::find(kSummed.begin(), kSummed.end(), use.as) != kSummed.end();

@@ -49,7 +49,7 @@ bitwell_test(isa_test LABEL quick LINK bitwell_test_kernel bitwell_verify NEEDS 
           isa/scalar/known_bits_test.cpp isa/scalar/testp_test.cpp isa/control/known_lanes_test.cpp isa/mma/known_elements_test.cpp
           isa/whole/twins_test.cpp isa/whole/float_twins_test.cpp isa/mma/wgmma_test.cpp isa/control/hang_test.cpp isa/control/schedule_test.cpp isa/copy/starved_stores_test.cpp
           isa/copy/under_way_test.cpp isa/compile/operand_places_test.cpp isa/scalar/approximate_test.cpp isa/whole/causes_test.cpp
-          isa/whole/unusual_faults_test.cpp)
+          isa/whole/unusual_faults_test.cpp isa/mma/unknown_product_test.cpp)
 bitwell_test(memory_test LABEL quick LINK bitwell_test_kernel bitwell_verify
   SOURCES isa/memory/memory_test.cpp isa/memory/row_access_test.cpp isa/memory/reserved_shared_test.cpp
           isa/memory/unsure_test.cpp)

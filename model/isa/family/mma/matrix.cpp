@@ -5,6 +5,7 @@
 #include <span>
 
 #include "model/isa/family/emit.h"
+#include "model/isa/family/mma/unknown_product.h"
 #include "model/machine/where.h"
 #include "model/run/context.h"
 #include "model/run/port.h"
@@ -159,17 +160,27 @@ Next store_matrix(const Op& op, run::Context& context, uint32_t mask) {
                     row);
     }
   const auto& use = op.as<MatrixUse>();
+  const bool unknown = lacks(context, *op.sources);
   std::array<Row, kLanes> rows;
+  std::array<Row, kLanes> defined;  // where something was never written
   for (size_t m = 0; m < static_cast<size_t>(use.count); ++m) {
-    const auto* s = context.row<uint32_t>((*op.sources)[m]);
-    context.require_defined((*op.sources)[m], mask, "a matrix operand");
-    for (size_t lane = 0; lane < kLanes; ++lane)
-      for (size_t e = 0; e < 2; ++e) {
-        const size_t row = 8 * m + (use.transposed ? 2 * (lane % 4) + e : lane / 4);
-        const size_t column = use.transposed ? lane / 4 : 2 * (lane % 4) + e;
-        const auto element = static_cast<uint16_t>(s[lane] >> 16 * e);
-        std::memcpy(rows[row].data() + 2 * column, &element, 2);
-      }
+    const auto scatter = [&](const uint32_t* words, std::array<Row, kLanes>& to) {
+      for (size_t lane = 0; lane < kLanes; ++lane)
+        for (size_t e = 0; e < 2; ++e) {
+          const size_t row = 8 * m + (use.transposed ? 2 * (lane % 4) + e : lane / 4);
+          const size_t column = use.transposed ? lane / 4 : 2 * (lane % 4) + e;
+          const auto element = static_cast<uint16_t>(words[lane] >> 16 * e);
+          std::memcpy(to[row].data() + 2 * column, &element, 2);
+        }
+    };
+    const uint32_t source = (*op.sources)[m];
+    scatter(context.row<uint32_t>(source), rows);
+    if (!unknown) continue;
+    std::array<uint32_t, kLanes> known;
+    for (int lane = 0; lane < kLanes; ++lane)
+      known[static_cast<size_t>(lane)] =
+          static_cast<uint32_t>(~run::unknown_of(context, source, lane, 4).low);
+    scatter(known.data(), defined);
   }
   // Of equal rows at one place, as Triton stores what its lanes have twice, whoever watches is told once:
   // which of them remains is no matter.
@@ -181,26 +192,36 @@ Next store_matrix(const Op& op, run::Context& context, uint32_t mask) {
   for (size_t r = 0; r < 8 * static_cast<size_t>(use.count); ++r)
     if ((!cluster.accesses_watched() && cluster.counted() == nullptr) || !stored(r))
       run::Port(context, static_cast<int>(r), use.order)
-          .write(places[r].cta->shared, places[r].address, 16, rows[r].data());
+          .write(places[r].cta->shared, places[r].address, 16, rows[r].data(),
+                 unknown ? reinterpret_cast<const uint8_t*>(defined[r].data()) : nullptr);
   return Next::advance;
 }
 
 // Thread 4 g + t holds columns 2 t and 2 t + 1 of row g.
 Next transpose_matrix(const Op& op, run::Context& context, uint32_t mask) {
   if (!run::whole_warp(context, mask)) return Next::wait;
-  context.require_defined(op.a, mask, "a matrix operand");
-  std::array<uint32_t, kLanes> s;
+  const auto source = [](size_t lane, size_t e) { return 4 * (2 * (lane % 4) + e) + lane / 8; };
+  const auto transposed = [&](const std::array<uint32_t, kLanes>& s, size_t lane) {
+    uint32_t out = 0;
+    for (size_t e = 0; e < 2; ++e) out |= (s[source(lane, e)] >> 16 * (lane / 4 % 2) & 0xFFFF) << 16 * e;
+    return out;
+  };
+  std::array<uint32_t, kLanes> s, unknown{};
+  std::array<machine::Origin, kLanes> origins;
+  const bool lacking = lacks(context, {&op.a, 1});
   std::copy_n(context.row<uint32_t>(op.a), kLanes, s.data());
-  auto* d = context.row<uint32_t>(op.d);
-  for (size_t lane = 0; lane < kLanes; ++lane) {
-    d[lane] = 0;
-    for (size_t e = 0; e < 2; ++e) {
-      const size_t row = 2 * (lane % 4) + e;
-      const size_t column = lane / 4;
-      d[lane] |= (s[4 * row + column / 2] >> 16 * (column % 2) & 0xFFFF) << 16 * e;
-    }
+  for (size_t lane = 0; lacking && lane < kLanes; ++lane) {
+    unknown[lane] = static_cast<uint32_t>(run::unknown_of(context, op.a, static_cast<int>(lane), 4).low);
+    origins[lane] = run::origin_of(context, op.a, static_cast<int>(lane));
   }
+  auto* d = context.row<uint32_t>(op.d);
+  for (size_t lane = 0; lane < kLanes; ++lane) d[lane] = transposed(s, lane);
   context.set_defined(op.d, mask);
+  for (size_t lane = 0; lacking && lane < kLanes; ++lane) {
+    const uint32_t its = transposed(unknown, lane);
+    run::set_unknown(context, op.d, static_cast<int>(lane), 4, {its, 0},
+                     origins[source(lane, (its & 0xFFFF) != 0 ? 0 : 1)]);
+  }
   return Next::advance;
 }
 

@@ -5,6 +5,7 @@
 #include "model/isa/family/emit.h"
 #include "model/isa/family/mma/fragments.h"
 #include "model/isa/family/mma/tensor_operands.h"
+#include "model/isa/family/mma/unknown_product.h"
 #include "model/machine/failure.h"
 #include "model/run/context.h"
 
@@ -38,27 +39,53 @@ constexpr size_t kScaleOperands = 3;
 struct ScaleRoom {
   size_t count;  // of A's rows or B's columns
   uint32_t last_thread;
-  const char *data, *byte, *thread;
+  const char *byte, *thread;
 };
-constexpr ScaleRoom kScalesOfA{kFragmentRows, 1, "a word of A's scales", "byte-id-a", "thread-id-a"};
-constexpr ScaleRoom kScalesOfB{8, 3, "a word of B's scales", "byte-id-b", "thread-id-b"};
+constexpr ScaleRoom kScalesOfA{kFragmentRows, 1, "byte-id-a", "thread-id-a"};
+constexpr ScaleRoom kScalesOfB{8, 3, "byte-id-b", "thread-id-b"};
 
-void scales(const Mma& mma, const uint32_t* sources, const ScaleRoom& room, run::Context& context,
-            std::vector<uint8_t>& out) {
-  const auto each = static_cast<uint32_t>(mma.rule->scales(mma.k));
-  const uint32_t byte = selector(context, sources[1], 4 - each, each, room.byte);
-  const uint32_t thread = selector(context, sources[2], room.last_thread, 1, room.thread);
+// Where the scales of each row or column stand.
+struct ScalePlaces {
+  size_t count = 0, each = 0;
+  uint32_t register_row = 0;
+  uint32_t first_bit = 0;  // of a lane's word
   std::array<size_t, kFragmentRows> lanes{};
-  uint32_t used = 0;
-  for (size_t i = 0; i < room.count; ++i) {
-    lanes[i] = room.count == 8 ? 4 * i + thread : 4 * (i % 8) + 2 * thread + i / 8;
-    used |= 1u << lanes[i];
+
+  bool lacks(run::Context& context) const {
+    uint32_t used = 0;
+    for (size_t i = 0; i < count; ++i) used |= 1u << lanes[i];
+    return context.checked && (used & ~context.known_at(register_row, ~0u)) != 0;
   }
-  context.require_defined(sources[0], used, room.data);
-  const uint32_t* const words = context.row<uint32_t>(sources[0]);
+};
+
+ScalePlaces scale_places(const Mma& mma, const uint32_t* sources, const ScaleRoom& room,
+                         run::Context& context) {
+  ScalePlaces out;
+  out.count = room.count;
+  out.each = mma.rule->scales(mma.k);
+  out.register_row = sources[0];
+  const auto each = static_cast<uint32_t>(out.each);
+  out.first_bit = 8 * selector(context, sources[1], 4 - each, each, room.byte);
+  const uint32_t thread = selector(context, sources[2], room.last_thread, 1, room.thread);
   for (size_t i = 0; i < room.count; ++i)
-    for (uint32_t s = 0; s < each; ++s)
-      out.push_back(static_cast<uint8_t>(words[lanes[i]] >> 8 * (byte + s)));
+    out.lanes[i] = room.count == 8 ? 4 * i + thread : 4 * (i % 8) + 2 * thread + i / 8;
+  return out;
+}
+
+void read_scales(const ScalePlaces& places, run::Context& context, std::vector<uint8_t>& out) {
+  const uint32_t* const words = context.row<uint32_t>(places.register_row);
+  for (size_t i = 0; i < places.count; ++i)
+    for (size_t s = 0; s < places.each; ++s)
+      out.push_back(static_cast<uint8_t>(words[places.lanes[i]] >> (places.first_bit + 8 * s)));
+}
+
+// The scales of a line that a lane's word holds.
+void look_at_scales(const ScalePlaces& places, run::Context& context, LackingLines& lines) {
+  const uint64_t bits = ((uint64_t{1} << 8 * places.each) - 1) << places.first_bit;
+  lines.look(context, {&places.register_row, 1}, 4, [&](size_t, size_t lane, const auto& visit) {
+    for (size_t i = 0; i < places.count; ++i)
+      if (places.lanes[i] == lane) visit(bits, i);
+  });
 }
 
 // [rows][columns] as [columns][rows].
@@ -75,30 +102,58 @@ struct Working {
   number::DotColumns columns;
 };
 
-Next give(const Op& op, run::Context& context, const Mma& mma, uint32_t mask, std::span<const uint32_t> d,
+// Bits of a register that are of its elements: those of 4 and 6 bits may stand in a byte each.
+uint64_t used_bits(const Mma& mma, const number::Format& format) {
+  if (!mma.in_bytes || format.container == 8) return 0xFFFFFFFF;
+  return format.container == 4 ? 0x3C3C3C3C : 0x3F3F3F3F;
+}
+
+// Which elements a lane has of A, B, C and D: model/isa/family/mma/fragments.cpp.
+UnknownProduct unknown_product(const Mma& mma, run::Context& context, std::span<const uint32_t> sources,
+                               const ScalePlaces& of_a, const ScalePlaces& of_b) {
+  UnknownProduct out;
+  const size_t a = mma.a_registers(), b = mma.b_registers();
+  out.rows.look(context, sources.first(a), 4, [&](size_t r, size_t lane, const auto& visit) {
+    visit(used_bits(mma, *mma.a), lane / 4 + 8 * (r % 2));
+  });
+  out.columns.look(context, sources.subspan(a, b), 4,
+                   [&](size_t, size_t lane, const auto& visit) { visit(used_bits(mma, *mma.b), lane / 4); });
+  look_at_scales(of_a, context, out.rows);
+  look_at_scales(of_b, context, out.columns);
+  const size_t each = mma.half_result() ? 1 : 2;
+  out.take(context, sources.subspan(a + b, mma.d_registers()), 4,
+           [&](size_t r, size_t lane, const auto& visit) {
+             const size_t row = lane / 4 + 8 * (r / each % 2), column = 8 * (r / each / 2) + 2 * (lane % 4);
+             if (mma.half_result()) {
+               visit(0x0000FFFF, row, column);
+               visit(0xFFFF0000, row, column + 1);
+             } else {
+               visit(0xFFFFFFFF, row, column + r % 2);
+             }
+           });
+  return out;
+}
+
+// D into its registers.
+void give(const Op& op, run::Context& context, const Mma& mma, std::span<const uint32_t> d,
           std::vector<uint32_t*>& rows) {
   rows.clear();
   for (const uint32_t r : *op.results) {
-    context.set_defined(r, mask);
+    context.set_defined(r, ~0u);
     rows.push_back(context.row<uint32_t>(r));
   }
   pack_d(mma, d, rows);
-  return Next::advance;
 }
 
-Next mma_sync(const Op& op, run::Context& context, uint32_t mask) {
-  if (!run::whole_warp(context, mask)) return Next::wait;
-  const auto& mma = op.as<Mma>();
+void multiply(const Op& op, run::Context& context, const Mma& mma, const ScalePlaces& of_a,
+              const ScalePlaces& of_b) {
   const size_t a_count = mma.a_registers();
   const size_t b_count = mma.b_registers();
   const size_t count = a_count + b_count + mma.d_registers();
   static thread_local Working working;
   auto& [rows, a, b, d, across, scale_a, scale_b, columns] = working;
   rows.clear();
-  for (size_t i = 0; i < count; ++i) {
-    context.require_defined((*op.sources)[i], mask, "a matrix operand");
-    rows.push_back(context.row<uint32_t>((*op.sources)[i]));
-  }
+  for (size_t i = 0; i < count; ++i) rows.push_back(context.row<uint32_t>((*op.sources)[i]));
   const std::span<uint32_t* const> all = rows;
   a.resize(kFragmentRows * mma.k);
   b.resize(mma.n * mma.k);
@@ -108,10 +163,8 @@ Next mma_sync(const Op& op, run::Context& context, uint32_t mask) {
   unpack_d(mma, all.subspan(a_count + b_count), d);
   scale_a.clear();
   scale_b.clear();
-  if (mma.rule->scale != nullptr) {
-    scales(mma, &(*op.sources)[count], kScalesOfA, context, scale_a);
-    scales(mma, &(*op.sources)[count + kScaleOperands], kScalesOfB, context, scale_b);
-  }
+  read_scales(of_a, context, scale_a);
+  read_scales(of_b, context, scale_b);
   if (mma.watch == nullptr && mma.n < kFragmentRows) {
     // A tile's loops take 32 columns at once: A's rows fill more of them than B's columns do.
     number::prepare_columns(*mma.rule, {mma.a, a, scale_a}, kFragmentRows, mma.k, columns);
@@ -119,7 +172,8 @@ Next mma_sync(const Op& op, run::Context& context, uint32_t mask) {
     turn_over(d, kFragmentRows, mma.n, across);
     number::dot_tile(*mma.rule, {mma.b, b, scale_b}, mma.n, columns, across);
     turn_over(across, mma.n, kFragmentRows, d);
-    return give(op, context, mma, mask, d, rows);
+    give(op, context, mma, d, rows);
+    return;
   }
   number::prepare_columns(*mma.rule, {mma.b, b, scale_b}, mma.n, mma.k, columns);
   const std::vector<uint32_t> before = mma.watch != nullptr ? d : std::vector<uint32_t>();
@@ -133,7 +187,27 @@ Next mma_sync(const Op& op, run::Context& context, uint32_t mask) {
                      0,
                      0,
                      context.cta.place(context.warp, context.split(), -1)});
-  return give(op, context, mma, mask, d, rows);
+  give(op, context, mma, d, rows);
+}
+
+Next mma_sync(const Op& op, run::Context& context, uint32_t mask) {
+  if (!run::whole_warp(context, mask)) return Next::wait;
+  const auto& mma = op.as<Mma>();
+  const std::span<const uint32_t> sources = *op.sources;
+  const size_t count = mma.a_registers() + mma.b_registers() + mma.d_registers();
+  ScalePlaces of_a, of_b;
+  if (mma.rule->scale != nullptr) {
+    of_a = scale_places(mma, &sources[count], kScalesOfA, context);
+    of_b = scale_places(mma, &sources[count + kScaleOperands], kScalesOfB, context);
+  }
+  if (lacks(context, sources.first(count)) || of_a.lacks(context) || of_b.lacks(context)) [[unlikely]] {
+    const UnknownProduct unknown = unknown_product(mma, context, sources, of_a, of_b);
+    multiply(op, context, mma, of_a, of_b);
+    unknown.give(context, *op.results);
+  } else {
+    multiply(op, context, mma, of_a, of_b);
+  }
+  return Next::advance;
 }
 
 // A word of scales and {byte-id, thread-id}: constants, which ptxas judges, or registers.

@@ -7,9 +7,12 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <span>
 
 #include "model/isa/family/emit.h"
 #include "model/isa/family/mma/tensor_operands.h"
+#include "model/isa/family/mma/unknown_product.h"
 #include "model/machine/failure.h"
 #include "model/run/context.h"
 
@@ -61,20 +64,43 @@ void each_of_d(const ExactMma& mma, Visit visit) {
 }
 
 template <class T>
-std::vector<std::array<T, kLanes>> copied(run::Context& context, const std::vector<uint32_t>& rows,
-                                          uint32_t mask) {
+std::vector<std::array<T, kLanes>> copied(run::Context& context, const std::vector<uint32_t>& rows) {
   std::vector<std::array<T, kLanes>> out(rows.size());
-  for (size_t r = 0; r < rows.size(); ++r) {
-    context.require_defined(rows[r], mask, "a matrix operand");
-    std::copy_n(context.row<T>(rows[r]), kLanes, out[r].data());
-  }
+  for (size_t r = 0; r < rows.size(); ++r) std::copy_n(context.row<T>(rows[r]), kLanes, out[r].data());
   return out;
 }
 
-Next multiply_integers(const Op& op, run::Context& context, uint32_t mask) {
+UnknownProduct unknown_product(const ExactMma& mma, run::Context& context, std::span<const uint32_t> sources,
+                               size_t bytes) {
+  UnknownProduct out;
+  const size_t a = mma.a_registers(), b = mma.b_registers();
+  out.rows.look(context, sources.first(a), bytes, [&](size_t r, size_t lane, const auto& visit) {
+    visit(~uint64_t{0}, lane / 4 + 8 * (r % mma.rows()));
+  });
+  out.columns.look(context, sources.subspan(a, b), bytes,
+                   [&](size_t, size_t lane, const auto& visit) { visit(~uint64_t{0}, lane / 4); });
+  out.take(context, sources.subspan(a + b), bytes, [&](size_t e, size_t lane, const auto& visit) {
+    visit(~uint64_t{0}, lane / 4 + 8 * (e / 2), 2 * (lane % 4) + e % 2);
+  });
+  return out;
+}
+
+// multiply(op, context, its payload), and then what of the product was never written.
+template <class T>
+Next multiplied(const Op& op, run::Context& context, uint32_t mask,
+                void multiply(const Op&, run::Context&, const ExactMma&)) {
   if (!run::whole_warp(context, mask)) return Next::wait;
   const auto& mma = op.as<ExactMma>();
-  const auto in = copied<uint32_t>(context, *op.sources, mask);
+  std::optional<UnknownProduct> unknown;
+  if (lacks(context, *op.sources)) unknown = unknown_product(mma, context, *op.sources, sizeof(T));
+  multiply(op, context, mma);
+  for (const uint32_t r : *op.results) context.set_defined(r, mask);
+  if (unknown) unknown->give(context, *op.results);
+  return Next::advance;
+}
+
+void multiply_integers(const Op& op, run::Context& context, const ExactMma& mma) {
+  const auto in = copied<uint32_t>(context, *op.sources);
   const size_t b = mma.a_registers();
   const size_t c = b + mma.b_registers();
   each_of_d(mma, [&](size_t e, size_t lane, size_t row, size_t a_lane, size_t b_lane) {
@@ -91,14 +117,10 @@ Next multiply_integers(const Op& op, run::Context& context, uint32_t mask) {
     }
     context.row<int32_t>((*op.results)[e])[lane] = stored_integer(sum, mma.saturates);
   });
-  for (const uint32_t r : *op.results) context.set_defined(r, mask);
-  return Next::advance;
 }
 
-Next multiply_doubles(const Op& op, run::Context& context, uint32_t mask) {
-  if (!run::whole_warp(context, mask)) return Next::wait;
-  const auto& mma = op.as<ExactMma>();
-  const auto in = copied<uint64_t>(context, *op.sources, mask);
+void multiply_doubles(const Op& op, run::Context& context, const ExactMma& mma) {
+  const auto in = copied<uint64_t>(context, *op.sources);
   const size_t b = mma.a_registers();
   const size_t c = b + mma.b_registers();
   each_of_d(mma, [&](size_t e, size_t lane, size_t row, size_t a_lane, size_t b_lane) {
@@ -107,25 +129,30 @@ Next multiply_doubles(const Op& op, run::Context& context, uint32_t mask) {
       sum = fused_double(in[row + k / 4 * mma.rows()][a_lane + k % 4], in[b + k / 4][b_lane + k % 4], sum);
     context.row<uint64_t>((*op.results)[e])[lane] = sum;
   });
-  for (const uint32_t r : *op.results) context.set_defined(r, mask);
-  return Next::advance;
+}
+
+Next integers(const Op& op, run::Context& context, uint32_t mask) {
+  return multiplied<uint32_t>(op, context, mask, multiply_integers);
+}
+Next doubles(const Op& op, run::Context& context, uint32_t mask) {
+  return multiplied<uint64_t>(op, context, mask, multiply_doubles);
 }
 
 // mma.sync d, a, b, c
 void exact_form(Builder& b, const Match& m) {
   const ptx::Instruction& i = b.instruction();
   operands_left(b, m, 4);
-  const bool doubles = i.modifiers.back() == ".f64";
-  if (doubles && (ptx::has(i, ".rz") || ptx::has(i, ".rm") || ptx::has(i, ".rp")))
+  const bool in_doubles = i.modifiers.back() == ".f64";
+  if (in_doubles && (ptx::has(i, ".rz") || ptx::has(i, ".rm") || ptx::has(i, ".rp")))
     throw machine::Unsupported("'" + m.name + "': a rounding other than to nearest");
-  Op op = effect_without_memory(b, doubles ? multiply_doubles : multiply_integers);
+  Op op = effect_without_memory(b, in_doubles ? doubles : integers);
   auto& mma = b.payload<ExactMma>(op);
   mma.m = i.modifiers[2].starts_with(".m8") ? 8 : 16;
   mma.k = extent(i.modifiers[2], 'k');
   mma.saturates = ptx::has(i, ".satfinite");
   const size_t types = i.modifiers.size() - 4;  // of D, A, B, C
   const std::string& a = i.modifiers[types + 1];
-  mma.each = doubles ? 1 : a.ends_with("4") ? 8 : 4;
+  mma.each = in_doubles ? 1 : a.ends_with("4") ? 8 : 4;
   mma.a_signed = a.starts_with(".s");
   mma.b_signed = i.modifiers[types + 2].starts_with(".s");
   op.results = b.new_list();
@@ -139,10 +166,10 @@ void exact_form(Builder& b, const Match& m) {
       out.push_back(operand == 0 ? b.destination(e, b.type(type)).row
                                  : b.source(e, b.type(type), false, false).row);
   };
-  const char* const type = doubles ? ".f64" : ".s32";
+  const char* const type = in_doubles ? ".f64" : ".s32";
   registers(0, mma.d_registers(), type, *op.results);
-  registers(1, mma.a_registers(), doubles ? ".f64" : ".b32", *op.sources);
-  registers(2, mma.b_registers(), doubles ? ".f64" : ".b32", *op.sources);
+  registers(1, mma.a_registers(), in_doubles ? ".f64" : ".b32", *op.sources);
+  registers(2, mma.b_registers(), in_doubles ? ".f64" : ".b32", *op.sources);
   registers(3, mma.d_registers(), type, *op.sources);
   b.emit(op);
 }

@@ -4,12 +4,15 @@
 // H200 gives the same bits.
 #include <array>
 #include <cmath>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "model/isa/family/emit.h"
 #include "model/isa/family/mma/fragments.h"
 #include "model/isa/family/mma/mma_exact.h"
 #include "model/isa/family/mma/tensor_operands.h"
+#include "model/isa/family/mma/unknown_product.h"
 #include "model/isa/family/mma/wmma_fragment.h"
 #include "model/machine/failure.h"
 #include "model/run/context.h"
@@ -45,7 +48,6 @@ template <class T>
 std::vector<T> gathered(run::Context& context, const uint32_t* registers, const WmmaFragment& f,
                         bool turned) {
   std::vector<T> out(f.outer * f.inner);
-  for (size_t r = 0; r < f.distinct(); ++r) context.require_defined(registers[r], ~0u, "a matrix operand");
   for (size_t lane = 0; lane < kLanes; ++lane)
     for (size_t x = 0; x < f.distinct() * f.each(); ++x) {
       const FragmentPlace p = f.place(lane, x);
@@ -85,9 +87,43 @@ std::vector<uint32_t> some_of(const std::vector<uint32_t>& rows, size_t width, s
   return out;
 }
 
-Next multiply(const Op& op, run::Context& context, uint32_t mask) {
-  if (!run::whole_warp(context, mask)) return Next::wait;
-  const auto& use = op.as<WmmaUse>();
+// Registers that hold something of their own: the others of A and B need not be there.
+struct Registers {
+  std::span<const uint32_t> a, b, c;
+
+  Registers(const Op& op, const WmmaUse& use) {
+    const std::span<const uint32_t> all = *op.sources;
+    a = all.first(use.a.distinct());
+    b = all.subspan(use.a.registers, use.b.distinct());
+    c = all.subspan(use.a.registers + use.b.registers);
+  }
+};
+
+UnknownProduct unknown_product(const WmmaUse& use, run::Context& context, const Registers& registers) {
+  UnknownProduct out;
+  // visit(bits, row or column of the matrix) of each element of a register, or of C and D both.
+  const auto elements = [](const WmmaFragment& f, size_t r, size_t lane, const auto& visit) {
+    for (size_t i = 0; i < f.each(); ++i) {
+      const uint64_t one = f.bits == 64 ? ~uint64_t{0} : (uint64_t{1} << f.bits) - 1;
+      visit(one << i * f.bits, f.place(lane, r * f.each() + i));
+    }
+  };
+  const size_t bytes = use.c.bits == 64 ? 8 : 4;
+  const auto look = [&](LackingLines& lines, const WmmaFragment& f, std::span<const uint32_t> of,
+                        bool outer) {
+    lines.look(context, of, bytes, [&](size_t r, size_t lane, const auto& visit) {
+      elements(f, r, lane, [&](uint64_t bits, FragmentPlace p) { visit(bits, outer ? p.outer : p.inner); });
+    });
+  };
+  look(out.rows, use.a, registers.a, use.a_rows);
+  look(out.columns, use.b, registers.b, !use.b_rows);
+  out.take(context, registers.c, bytes, [&](size_t r, size_t lane, const auto& visit) {
+    elements(use.c, r, lane, [&](uint64_t bits, FragmentPlace p) { visit(bits, p.outer, p.inner); });
+  });
+  return out;
+}
+
+void multiply(const Op& op, run::Context& context, const WmmaUse& use) {
   const uint32_t* const a_rows = op.sources->data();
   const uint32_t* const b_rows = a_rows + use.a.registers;
   const uint32_t* const c_rows = b_rows + use.b.registers;
@@ -99,7 +135,7 @@ Next multiply(const Op& op, run::Context& context, uint32_t mask) {
       for (size_t k = 0; k < use.k; ++k)
         d[at] = fused_double(a[at / use.n * use.k + k], b[at % use.n * use.k + k], d[at]);
     scatter(context, *op.results, use.c, d);
-    return Next::advance;
+    return;
   }
   const auto a = gathered<uint32_t>(context, a_rows, use.a, !use.a_rows);
   const auto b = gathered<uint32_t>(context, b_rows, use.b, use.b_rows);
@@ -131,6 +167,17 @@ Next multiply(const Op& op, run::Context& context, uint32_t mask) {
     }
   }
   scatter(context, *op.results, use.c, d);
+}
+
+Next wmma(const Op& op, run::Context& context, uint32_t mask) {
+  if (!run::whole_warp(context, mask)) return Next::wait;
+  const auto& use = op.as<WmmaUse>();
+  const Registers registers(op, use);
+  std::optional<UnknownProduct> unknown;
+  if (lacks(context, registers.a) || lacks(context, registers.b) || lacks(context, registers.c))
+    unknown = unknown_product(use, context, registers);
+  multiply(op, context, use);
+  if (unknown) unknown->give(context, *op.results);
   return Next::advance;
 }
 
@@ -146,7 +193,7 @@ void multiply_form(Builder& b, const Match& m) {
     throw machine::Unsupported("'" + m.name + "': C and D of different types");
   if (ptx::has(i, ".rz") || ptx::has(i, ".rm") || ptx::has(i, ".rp"))
     throw machine::Unsupported("'" + m.name + "': a rounding other than to nearest");
-  Op op = effect_without_memory(b, multiply);
+  Op op = effect_without_memory(b, wmma);
   auto& use = b.payload<WmmaUse>(op);
   const std::string& shape = i.modifiers[5];
   use.a_rows = i.modifiers[3] == ".row";

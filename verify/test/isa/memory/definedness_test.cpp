@@ -157,8 +157,8 @@ TEST(Definedness, AMatrixOperandIsReportedWithItsLoad) {
   const std::string text = outcome_of_defined(
       "mov.u32 %r6, tile; and.b32 %r7, %r0, 7; shl.b32 %r7, %r7, 4; add.u32 %r6, %r6, %r7;\n"
       "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r6];\n"
-      "movmatrix.sync.aligned.m8n8.trans.b16 %r2, %r1;\n");
-  EXPECT_NE(text.find("used as a matrix operand: none of the 2 bytes that PTX line 9 loaded from 'tile'"),
+      "movmatrix.sync.aligned.m8n8.trans.b16 %r2, %r1;\nst.global.b32 [%q0], %r2;\n");
+  EXPECT_NE(text.find("used as an output: none of the 2 bytes that PTX line 9 loaded from 'tile'"),
             std::string::npos)
       << text;
 }
