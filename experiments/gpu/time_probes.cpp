@@ -13,14 +13,15 @@ namespace {
 
 using namespace bitwell;
 
-const std::map<std::string, gpu::Rows (*)(device::Device&)> kProbes{{"instructions", gpu::probe_instructions},
-                                                                    {"memory", gpu::probe_memory},
-                                                                    {"barriers", gpu::probe_barriers},
-                                                                    {"tensor", gpu::probe_tensor},
-                                                                    {"copies", gpu::probe_copies},
-                                                                    {"grids", gpu::probe_grids},
-                                                                    {"clocks", gpu::probe_clocks},
-                                                                    {"beside", gpu::probe_beside}};
+// What a pass of a probe costs, by group.
+const std::map<std::string, cost_probe::Rows (*)(const cost_probe::Cycles&)> kCosts{
+    {"instructions", cost_probe::instructions},
+    {"memory", cost_probe::memory},
+    {"barriers", cost_probe::barriers},
+    {"tensor", cost_probe::tensor},
+    {"copies", cost_probe::copies}};
+const std::map<std::string, cost_probe::Rows (*)(device::Device&)> kOthers{
+    {"grids", gpu::probe_grids}, {"clocks", gpu::probe_clocks}, {"beside", gpu::probe_beside}};
 
 }  // namespace
 
@@ -35,7 +36,8 @@ int main(int argc, char** argv) {
                  "Which of them: instructions, memory, barriers, tensor, copies, grids, clocks, beside "
                  "(default: all)")
       ->check([](const std::string& name) {
-        return kProbes.contains(name) ? std::string() : "there is no group '" + name + "'";
+        return kCosts.contains(name) || kOthers.contains(name) ? std::string()
+                                                               : "there is no group '" + name + "'";
       });
   CLI11_PARSE(app, argc, argv);
   std::string why;
@@ -47,20 +49,26 @@ int main(int argc, char** argv) {
   }
   fmt::print("# time_probes: {}, driver {}\nwhat,with,value,unit\n", device->name(), device->driver());
   int failed = 0;
-  for (const auto& [name, probe] : kProbes) {
-    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), name) == wanted.end()) continue;
+  const auto group = [&](const std::string& name, const std::function<cost_probe::Rows()>& probe) {
+    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), name) == wanted.end()) return;
     const auto start = std::chrono::steady_clock::now();
     try {
-      for (const gpu::Row& r : probe(*device))
+      for (const cost_probe::Row& r : probe())
         fmt::print("\"{}\",\"{}\",{:.2f},{}\n", r.what, r.with, r.value, r.unit);
     } catch (const std::exception& e) {
       ++failed;
       fmt::print(stderr, "time_probes: {}: {}\n", name, e.what());
-      if (!device->usable()) return 1;
+      if (!device->usable()) std::_Exit(1);
     }
     fmt::print(stderr, "time_probes: {} took {:.0f} s\n", name,
                std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     std::fflush(stdout);
-  }
+  };
+  for (const auto& [name, probe] : kCosts)
+    group(name, [&device, probe = probe] {
+      return probe(
+          [&](const cost_probe::Probe& p, uint32_t passes) { return gpu::cycles(*device, p, passes); });
+    });
+  for (const auto& [name, probe] : kOthers) group(name, [&device, probe = probe] { return probe(*device); });
   return failed == 0 ? 0 : 1;
 }

@@ -83,7 +83,8 @@ END:
   ret;
 }}
 )",
-                     kWords, repeat(kWords, "mov.b32 d#, 0;"), products, repeat(kWords, "xor.b32 x, x, d#;"));
+                     kWords, cost_probe::repeat(kWords, "mov.b32 d#, 0;"), products,
+                     cost_probe::repeat(kWords, "xor.b32 x, x, d#;"));
 }
 
 // Finite binary16 values between -2 and 2, or zeros.

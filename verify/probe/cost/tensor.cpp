@@ -1,9 +1,9 @@
 // Products of matrices: a warp's, and a warpgroup's.
 #include <fmt/format.h>
 
-#include "experiments/gpu/probe/probe.h"
+#include "verify/probe/cost/cost.h"
 
-namespace bitwell::gpu {
+namespace bitwell::cost_probe {
 namespace {
 
 std::string list(const std::string& prefix, int n) {
@@ -35,7 +35,7 @@ constexpr Wgmma kHalf{"f16", "f32.f16.f16", 16, ", 1, 1, 0, 0", false};
 
 // `groups` of `each` products in a pass; behind each group `meanwhile` operations, each of which needs the
 // one before, and a wait that leaves so many groups under way.
-double wgmma(device::Device& device, const Wgmma& w, int n, bool registers, int groups, int each, int leave,
+double wgmma(const Cycles& cycles, const Wgmma& w, int n, bool registers, int groups, int each, int leave,
              uint32_t warpgroups = 1, int meanwhile = 0) {
   Probe p;
   p.warps = 4 * warpgroups;
@@ -61,7 +61,7 @@ double wgmma(device::Device& device, const Wgmma& w, int n, bool registers, int 
   }
   p.after = "wgmma.wait_group.sync.aligned 0;" + use(words) +
             "setp.eq.u32 q, y, 0x12345678; @q st.global.u32 [t_in], y;";
-  return cycles(device, p) / (groups * each);
+  return cycles(p, kPasses) / (groups * each);
 }
 
 struct Mma {
@@ -79,7 +79,7 @@ constexpr Mma kMma[] = {{"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 4,
                         {"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", 4, 4, 2, true},
                         {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", 4, 4, 2}};
 
-double mma(device::Device& device, const Mma& m, int chains, uint32_t warps) {
+double mma(const Cycles& cycles, const Mma& m, int chains, uint32_t warps) {
   constexpr int kEach = 32;
   Probe p;
   p.warps = warps;
@@ -94,40 +94,40 @@ double mma(device::Device& device, const Mma& m, int chains, uint32_t warps) {
     p.body += fmt::format("{} {{{}}}, {}, {}, {{{}}};\n  ", m.name, d, a, list("b", m.b), d);
   }
   p.after = use(m.d * chains);
-  return cycles(device, p) / kEach;
+  return cycles(p, kPasses) / kEach;
 }
 
 }  // namespace
 
-Rows probe_tensor(device::Device& device) {
+Rows tensor(const Cycles& cycles) {
   Rows out;
   for (const Mma& m : kMma) {
-    out.push_back({m.name, "latency", mma(device, m, 1, 1), "cycles"});
-    out.push_back({m.name, "interval of one warp, 8 chains", mma(device, m, 8, 1), "cycles"});
+    out.push_back({m.name, "latency", mma(cycles, m, 1, 1), "cycles"});
+    out.push_back({m.name, "interval of one warp, 8 chains", mma(cycles, m, 8, 1), "cycles"});
     out.push_back(
-        {m.name, "interval of a multiprocessor, 4 warps, 8 chains", mma(device, m, 8, 4) / 4, "cycles"});
+        {m.name, "interval of a multiprocessor, 4 warps, 8 chains", mma(cycles, m, 8, 4) / 4, "cycles"});
     out.push_back(
-        {m.name, "interval of a multiprocessor, 16 warps, 4 chains", mma(device, m, 4, 16) / 16, "cycles"});
+        {m.name, "interval of a multiprocessor, 16 warps, 4 chains", mma(cycles, m, 4, 16) / 16, "cycles"});
   }
   for (const int n : {8, 16, 24, 32, 48, 64, 80, 96, 128, 160, 192, 224, 256})
     for (const bool registers : {false, true}) {
       const Wgmma& w = kWgmma[0];
       const std::string name = fmt::format("wgmma {} {}", w.name, registers ? "RS" : "SS");
       const std::string shape = fmt::format("m64n{}k{}", n, w.k);
-      out.push_back({name, shape + ", 16 in a group", wgmma(device, w, n, registers, 1, 16, 0), "cycles"});
-      out.push_back({name, shape + ", 64 in a group", wgmma(device, w, n, registers, 1, 64, 0), "cycles"});
+      out.push_back({name, shape + ", 16 in a group", wgmma(cycles, w, n, registers, 1, 16, 0), "cycles"});
+      out.push_back({name, shape + ", 64 in a group", wgmma(cycles, w, n, registers, 1, 64, 0), "cycles"});
       out.push_back(
-          {name, shape + ", 1 in a group, wait for it", wgmma(device, w, n, registers, 16, 1, 0), "cycles"});
+          {name, shape + ", 1 in a group, wait for it", wgmma(cycles, w, n, registers, 16, 1, 0), "cycles"});
       out.push_back({name, shape + ", 1 in a group, 1 left under way",
-                     wgmma(device, w, n, registers, 16, 1, 1), "cycles"});
+                     wgmma(cycles, w, n, registers, 16, 1, 1), "cycles"});
       out.push_back({name, shape + ", 1 in a group, 3 left under way",
-                     wgmma(device, w, n, registers, 16, 1, 3), "cycles"});
+                     wgmma(cycles, w, n, registers, 16, 1, 3), "cycles"});
       out.push_back(
-          {name, shape + ", 4 in a group, wait for it", wgmma(device, w, n, registers, 8, 4, 0), "cycles"});
+          {name, shape + ", 4 in a group, wait for it", wgmma(cycles, w, n, registers, 8, 4, 0), "cycles"});
       out.push_back({name, shape + ", 4 in a group, 1 group left under way",
-                     wgmma(device, w, n, registers, 8, 4, 1), "cycles"});
+                     wgmma(cycles, w, n, registers, 8, 4, 1), "cycles"});
       out.push_back({name, shape + ", 16 in a group, two warpgroups, of each",
-                     wgmma(device, w, n, registers, 1, 16, 0, 2), "cycles"});
+                     wgmma(cycles, w, n, registers, 1, 16, 0, 2), "cycles"});
     }
   // How long a warp stands that issues four: what it does meanwhile begins so much later.
   for (const uint32_t warpgroups : {1U, 2U})
@@ -138,19 +138,19 @@ Rows probe_tensor(device::Device& device) {
                          fmt::format("m64n{}k16, 4 in a group, {} dependent operations before the wait, {} "
                                      "warpgroups",
                                      n, meanwhile, warpgroups),
-                         4 * wgmma(device, kHalf, n, registers, 1, 4, 0, warpgroups, meanwhile), "cycles"});
+                         4 * wgmma(cycles, kHalf, n, registers, 1, 4, 0, warpgroups, meanwhile), "cycles"});
   for (size_t i = 1; i < std::size(kWgmma); ++i)
     for (const int n : {16, 64, 128, 256})
       for (const bool registers : {false, true}) {
         const Wgmma& w = kWgmma[i];
         out.push_back({fmt::format("wgmma {} {}", w.name, registers ? "RS" : "SS"),
                        fmt::format("m64n{}k{}, 16 in a group", n, w.k),
-                       wgmma(device, w, n, registers, 1, 16, 0), "cycles"});
+                       wgmma(cycles, w, n, registers, 1, 16, 0), "cycles"});
         out.push_back({fmt::format("wgmma {} {}", w.name, registers ? "RS" : "SS"),
                        fmt::format("m64n{}k{}, 1 in a group, wait for it", n, w.k),
-                       wgmma(device, w, n, registers, 16, 1, 0), "cycles"});
+                       wgmma(cycles, w, n, registers, 16, 1, 0), "cycles"});
       }
   return out;
 }
 
-}  // namespace bitwell::gpu
+}  // namespace bitwell::cost_probe

@@ -1,14 +1,14 @@
 // Loads, stores, atomics and fences: how long one takes, and how many a multiprocessor does.
 #include <fmt/format.h>
 
-#include "experiments/gpu/probe/probe.h"
+#include "verify/probe/cost/cost.h"
 
-namespace bitwell::gpu {
+namespace bitwell::cost_probe {
 namespace {
 
 constexpr const char* kWords = ".reg .b32 r<8>, v<4>, s_at, s_x; .reg .b64 g<8>, g_at, g_x;";
 
-double one(device::Device& device, uint32_t warps, int operations, const std::string& before,
+double one(const Cycles& cycles, uint32_t warps, int operations, const std::string& before,
            const std::string& operation, uint64_t buffer = 4096, uint32_t passes = 64) {
   Probe p;
   p.warps = warps;
@@ -21,7 +21,7 @@ double one(device::Device& device, uint32_t warps, int operations, const std::st
   p.after =
       "{.reg .pred q; setp.eq.u64 q, g_at, 1; @q st.global.u64 [t_in], g_at; setp.eq.u32 q, s_at, 1;"
       "@q st.global.u32 [t_in], s_at;}";
-  return cycles(device, p, passes) / operations;
+  return cycles(p, passes) / operations;
 }
 
 // A load whose value is the next address.
@@ -30,9 +30,9 @@ const std::string kGlobalSelf =
 const std::string kSharedSelf =
     "mov.u64 g_at, 0; shl.b32 s_at, t_tid, 4; add.u32 s_at, s_at, t_sh; st.shared.u32 [s_at], s_at;";
 
-void shared(device::Device& device, Rows& out) {
+void shared(const Cycles& cycles, Rows& out) {
   out.push_back(
-      {"ld.shared.u32", "latency", one(device, 1, 32, kSharedSelf, "ld.shared.u32 s_at, [s_at];"), "cycles"});
+      {"ld.shared.u32", "latency", one(cycles, 1, 32, kSharedSelf, "ld.shared.u32 s_at, [s_at];"), "cycles"});
   struct Width {
     const char* name;
     const char* load;
@@ -55,92 +55,92 @@ void shared(device::Device& device, Rows& out) {
       if (w.bytes * stride * 32 > 64 << 10) continue;
       out.push_back({fmt::format("ld.shared.{}", w.name),
                      fmt::format("interval, 8 warps, stride {} accesses", stride),
-                     one(device, 8, 32, before, w.load) / 8, "cycles"});
+                     one(cycles, 8, 32, before, w.load) / 8, "cycles"});
       out.push_back({fmt::format("st.shared.{}", w.name),
                      fmt::format("interval, 8 warps, stride {} accesses", stride),
-                     one(device, 8, 32, before, w.store) / 8, "cycles"});
+                     one(cycles, 8, 32, before, w.store) / 8, "cycles"});
     }
   for (const int n : {1, 2, 4}) {
     const std::string to = n == 1 ? "{v0}" : n == 2 ? "{v0, v1}" : "{v0, v1, v2, v3}";
     const std::string before = "mov.u64 g_at, 0; shl.b32 s_at, t_lane, 4; add.u32 s_at, s_at, t_sh;";
     out.push_back(
         {fmt::format("ldmatrix.x{}", n), "interval, 8 warps",
-         one(device, 8, 32, before,
+         one(cycles, 8, 32, before,
              fmt::format("ldmatrix.sync.aligned.m8n8.x{}.shared.b16 {}, [s_at+#*128]; xor.b32 s_x, s_x, v0;",
                          n, to)) /
              8,
          "cycles"});
   }
   out.push_back({"ldmatrix.x1", "latency",
-                 one(device, 1, 32, kSharedSelf + "st.shared.v4.u32 [s_at], {s_at, s_at, s_at, s_at};",
+                 one(cycles, 1, 32, kSharedSelf + "st.shared.v4.u32 [s_at], {s_at, s_at, s_at, s_at};",
                      "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {s_x}, [s_at]; and.b32 s_x, s_x, t_zero; "
                      "add.u32 s_at, s_at, s_x;"),
                  "cycles"});
   for (const uint32_t warps : {1U, 8U}) {
     out.push_back(
         {"atom.shared.add.u32", fmt::format("latency, each lane its word, {} warps", warps),
-         one(device, warps, 32, kSharedSelf + "st.shared.u32 [s_at], 0;",
+         one(cycles, warps, 32, kSharedSelf + "st.shared.u32 [s_at], 0;",
              "atom.shared.add.u32 s_x, [s_at], 1; and.b32 s_x, s_x, t_zero; add.u32 s_at, s_at, s_x;"),
          "cycles"});
     out.push_back(
         {"atom.shared.add.u32", fmt::format("latency, all lanes one word, {} warps", warps),
-         one(device, warps, 32, "mov.u64 g_at, 0; mov.u32 s_at, t_sh; st.shared.u32 [s_at], 0;",
+         one(cycles, warps, 32, "mov.u64 g_at, 0; mov.u32 s_at, t_sh; st.shared.u32 [s_at], 0;",
              "atom.shared.add.u32 s_x, [s_at], 1; and.b32 s_x, s_x, t_zero; add.u32 s_at, s_at, s_x;"),
          "cycles"});
   }
 }
 
-void global(device::Device& device, Rows& out) {
+void global(const Cycles& cycles, Rows& out) {
   out.push_back({"ld.global.ca", "latency, L1 hit",
-                 one(device, 1, 32, kGlobalSelf, "ld.global.ca.u64 g_at, [g_at];"), "cycles"});
+                 one(cycles, 1, 32, kGlobalSelf, "ld.global.ca.u64 g_at, [g_at];"), "cycles"});
   out.push_back({"ld.global.cg", "latency, L2 hit",
-                 one(device, 1, 32, kGlobalSelf, "ld.global.cg.u64 g_at, [g_at];"), "cycles"});
+                 one(cycles, 1, 32, kGlobalSelf, "ld.global.cg.u64 g_at, [g_at];"), "cycles"});
   // All bytes are 0; what was set first has left the L2 when all of it is set. A new line and page each time.
   const std::string walk =
       "ld.global.cg.u64 g_x, [g_at]; add.u64 g_at, g_at, g_x; add.u64 g_at, g_at, 135168;";
   out.push_back({"ld.global.cg", "latency, DRAM, 132 KiB apart",
-                 one(device, 1, 8, "mov.u32 s_at, 0; mov.u64 g_at, t_in;", walk, uint64_t{1} << 30, 128),
+                 one(cycles, 1, 8, "mov.u32 s_at, 0; mov.u64 g_at, t_in;", walk, uint64_t{1} << 30, 128),
                  "cycles"});
   for (const char* const name :
        {"atom.global.add.u32 s_x", "atom.global.relaxed.cta.add.u32 s_x",
         "atom.acq_rel.gpu.global.add.u32 s_x", "atom.acq_rel.sys.global.add.u32 s_x"})
     out.push_back({std::string(name).substr(0, std::string(name).find(' ')), "latency, one lane",
-                   one(device, 1, 8, "mov.u32 s_at, 0; add.u64 g_at, t_in, 1024;",
+                   one(cycles, 1, 8, "mov.u32 s_at, 0; add.u64 g_at, t_in, 1024;",
                        fmt::format("@t_lead {}, [g_at], 1; @t_lead and.b32 s_x, s_x, t_zero; @t_lead "
                                    "cvt.u64.u32 g_x, s_x; @t_lead add.u64 g_at, g_at, g_x;",
                                    name)),
                    "cycles"});
   out.push_back({"red.global.add.u32", "interval, one lane",
-                 one(device, 1, 32, "mov.u32 s_at, 0; add.u64 g_at, t_in, 1024;",
+                 one(cycles, 1, 32, "mov.u32 s_at, 0; add.u64 g_at, t_in, 1024;",
                      "@t_lead red.global.add.u32 [g_at], 1;"),
                  "cycles"});
   out.push_back({"st.global.u32", "interval of a warp, coalesced, 8 warps",
-                 one(device, 8, 32, "mov.u32 s_at, 0; mad.wide.u32 g_at, t_tid, 4, t_in;",
+                 one(cycles, 8, 32, "mov.u32 s_at, 0; mad.wide.u32 g_at, t_tid, 4, t_in;",
                      "st.volatile.global.u32 [g_at], s_at;") /
                      8,
                  "cycles"});
   out.push_back(
       {"ld.global.ca.v4", "interval of a warp, coalesced, L1 hits, 8 warps",
-       one(device, 8, 32, "mov.u32 s_at, 0; mad.wide.u32 g_at, t_lane, 16, t_in;",
+       one(cycles, 8, 32, "mov.u32 s_at, 0; mad.wide.u32 g_at, t_lane, 16, t_in;",
            "{.reg .b32 a, b, c, d; ld.global.ca.v4.u32 {a, b, c, d}, [g_at]; xor.b32 a, a, b; xor.b32 c, c, "
            "d; xor.b32 a, a, c; add.u32 s_at, s_at, a; cvt.u64.u32 g_x, a; add.u64 g_at, g_at, g_x;}") /
            8,
        "cycles"});
 }
 
-void fences(device::Device& device, Rows& out) {
+void fences(const Cycles& cycles, Rows& out) {
   for (const char* const fence : {"fence.acq_rel.cta;", "fence.acq_rel.cluster;", "fence.acq_rel.gpu;",
                                   "fence.acq_rel.sys;", "fence.sc.cta;", "fence.sc.gpu;", "fence.sc.sys;",
                                   "fence.proxy.async;", "fence.proxy.async.shared::cta;",
                                   "fence.proxy.async.global;", "fence.mbarrier_init.release.cluster;"}) {
     out.push_back({fence, "interval of a warp, nothing to order",
-                   one(device, 1, 16, "mov.u32 s_at, 0; mov.u64 g_at, 0;", fence), "cycles"});
+                   one(cycles, 1, 16, "mov.u32 s_at, 0; mov.u64 g_at, 0;", fence), "cycles"});
     out.push_back({fence, "interval of a warp, with a store to global memory before each",
-                   one(device, 1, 16, "mov.u32 s_at, 0; mad.wide.u32 g_at, t_tid, 4, t_in;",
+                   one(cycles, 1, 16, "mov.u32 s_at, 0; mad.wide.u32 g_at, t_tid, 4, t_in;",
                        std::string("st.volatile.global.u32 [g_at], s_at; ") + fence),
                    "cycles"});
     out.push_back({fence, "interval of a warp, with a store to shared memory before each",
-                   one(device, 1, 16, "mov.u64 g_at, 0; mad.lo.u32 s_at, t_tid, 4, t_sh;",
+                   one(cycles, 1, 16, "mov.u64 g_at, 0; mad.lo.u32 s_at, t_tid, 4, t_sh;",
                        std::string("st.volatile.shared.u32 [s_at], s_at; ") + fence),
                    "cycles"});
   }
@@ -148,12 +148,12 @@ void fences(device::Device& device, Rows& out) {
 
 }  // namespace
 
-Rows probe_memory(device::Device& device) {
+Rows memory(const Cycles& cycles) {
   Rows out;
-  shared(device, out);
-  global(device, out);
-  fences(device, out);
+  shared(cycles, out);
+  global(cycles, out);
+  fences(cycles, out);
   return out;
 }
 
-}  // namespace bitwell::gpu
+}  // namespace bitwell::cost_probe

@@ -1,9 +1,9 @@
 // Bulk and tensor copies between global and shared memory, issued by one thread.
 #include <fmt/format.h>
 
-#include "experiments/gpu/probe/probe.h"
+#include "verify/probe/cost/cost.h"
 
-namespace bitwell::gpu {
+namespace bitwell::cost_probe {
 namespace {
 
 // Waits for the phase `parity` of the mbarrier at t_sh.
@@ -18,7 +18,7 @@ const std::string kBefore =
 
 // Cycles until `copies` of `bytes`, issued one behind the other, have arrived; `advance` bytes from one to
 // the next.
-double load(device::Device& device, int copies, int bytes, int advance, uint64_t buffer, uint32_t passes) {
+double load(const Cycles& cycles, int copies, int bytes, int advance, uint64_t buffer, uint32_t passes) {
   Probe p;
   p.shared = 200 << 10;
   p.buffer = buffer;
@@ -32,10 +32,10 @@ double load(device::Device& device, int copies, int bytes, int advance, uint64_t
         "add.u64 g_from, g_from, {};\n",
         bytes, advance);
   p.body += kWait + "} DONE:";
-  return cycles(device, p, passes);
+  return cycles(p, passes);
 }
 
-double store(device::Device& device, int copies, int bytes, bool read) {
+double store(const Cycles& cycles, int copies, int bytes, bool read) {
   Probe p;
   p.shared = 200 << 10;
   p.buffer = 1 << 20;
@@ -46,11 +46,11 @@ double store(device::Device& device, int copies, int bytes, bool read) {
     p.body += fmt::format("cp.async.bulk.global.shared::cta.bulk_group [g_from], [s_to], {};\n", bytes);
   p.body +=
       fmt::format("cp.async.bulk.commit_group; cp.async.bulk.wait_group{} 0; DONE:", read ? ".read" : "");
-  return cycles(device, p);
+  return cycles(p, kPasses);
 }
 
 // A box of 64 columns of two bytes, swizzled by 128 bytes, and so many rows.
-double tensor(device::Device& device, int copies, int rows, bool walk, uint32_t passes) {
+double tensor(const Cycles& cycles, int copies, int rows, bool walk, uint32_t passes) {
   Probe p;
   p.shared = 200 << 10;
   machine::TensorMap m{};
@@ -76,12 +76,12 @@ double tensor(device::Device& device, int copies, int rows, bool walk, uint32_t 
         "add.u32 row, row, {};\n",
         walk ? 1056 : 0);
   p.body += kWait + "} DONE:";
-  return cycles(device, p, passes);
+  return cycles(p, passes);
 }
 
 // Of one thread, how long it is busy until the next one can be issued: 8 copies, then the clock, then the
 // wait.
-double issue(device::Device& device, int bytes) {
+double issue(const Cycles& cycles, int bytes) {
   Probe p;
   p.shared = 200 << 10;
   p.buffer = 1 << 20;
@@ -99,37 +99,38 @@ double issue(device::Device& device, int bytes) {
             kWait + "} DONE:";
   // What it took is told in place of the time of a pass.
   p.after = "add.u64 t_to, t_from, g_issue;";
-  return cycles(device, p) / 8;
+  p.tells_another = true;
+  return cycles(p, kPasses) / 8;
 }
 
 }  // namespace
 
-Rows probe_copies(device::Device& device) {
+Rows copies(const Cycles& cycles) {
   Rows out;
   constexpr uint64_t kCold = uint64_t{1} << 30;
   for (const int bytes : {16, 128, 1024, 2048, 4096, 8192, 16384, 32768, 65536}) {
     const auto with = [&](const char* what) { return fmt::format("{} bytes, {}", bytes, what); };
-    out.push_back({"cp.async.bulk", with("latency, L2"), load(device, 1, bytes, 0, 1 << 20, 64), "cycles"});
+    out.push_back({"cp.async.bulk", with("latency, L2"), load(cycles, 1, bytes, 0, 1 << 20, 64), "cycles"});
     out.push_back(
-        {"cp.async.bulk", with("latency, DRAM"), load(device, 1, bytes, 135168, kCold, 512), "cycles"});
+        {"cp.async.bulk", with("latency, DRAM"), load(cycles, 1, bytes, 135168, kCold, 512), "cycles"});
     if (bytes <= 32768)
       out.push_back({"cp.async.bulk", with("8 at once, L2, of each"),
-                     load(device, 8, bytes, 0, 1 << 20, 64) / 8, "cycles"});
-    out.push_back({"cp.async.bulk", with("issue of each"), issue(device, bytes), "cycles"});
-    out.push_back({"cp.async.bulk to global", with("until read"), store(device, 1, bytes, true), "cycles"});
+                     load(cycles, 8, bytes, 0, 1 << 20, 64) / 8, "cycles"});
+    out.push_back({"cp.async.bulk", with("issue of each"), issue(cycles, bytes), "cycles"});
+    out.push_back({"cp.async.bulk to global", with("until read"), store(cycles, 1, bytes, true), "cycles"});
     out.push_back(
-        {"cp.async.bulk to global", with("until written"), store(device, 1, bytes, false), "cycles"});
+        {"cp.async.bulk to global", with("until written"), store(cycles, 1, bytes, false), "cycles"});
   }
   for (const int rows : {8, 32, 64, 128, 256}) {
     const auto with = [&](const char* what) { return fmt::format("2d, {} x 128 bytes, {}", rows, what); };
     out.push_back(
-        {"cp.async.bulk.tensor", with("latency, L2"), tensor(device, 1, rows, false, 64), "cycles"});
+        {"cp.async.bulk.tensor", with("latency, L2"), tensor(cycles, 1, rows, false, 64), "cycles"});
     out.push_back(
-        {"cp.async.bulk.tensor", with("latency, DRAM"), tensor(device, 1, rows, true, 256), "cycles"});
+        {"cp.async.bulk.tensor", with("latency, DRAM"), tensor(cycles, 1, rows, true, 256), "cycles"});
     out.push_back({"cp.async.bulk.tensor", with("4 at once, L2, of each"),
-                   tensor(device, 4, rows, false, 64) / 4, "cycles"});
+                   tensor(cycles, 4, rows, false, 64) / 4, "cycles"});
   }
   return out;
 }
 
-}  // namespace bitwell::gpu
+}  // namespace bitwell::cost_probe

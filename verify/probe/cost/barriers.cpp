@@ -1,12 +1,12 @@
 // What threads wait for: barriers of a CTA and of a cluster, mbarriers, other CTAs' shared memory.
 #include <fmt/format.h>
 
-#include "experiments/gpu/probe/probe.h"
+#include "verify/probe/cost/cost.h"
 
-namespace bitwell::gpu {
+namespace bitwell::cost_probe {
 namespace {
 
-double one(device::Device& device, uint32_t warps, uint32_t ctas, int operations, const std::string& before,
+double one(const Cycles& cycles, uint32_t warps, uint32_t ctas, int operations, const std::string& before,
            const std::string& operation) {
   Probe p;
   p.warps = warps;
@@ -16,22 +16,22 @@ double one(device::Device& device, uint32_t warps, uint32_t ctas, int operations
   p.body = repeat(operations, operation + "\n  ");
   p.after = "{.reg .pred q; setp.eq.u32 q, s_at, 1; @q st.global.u32 [t_in], s_at;}" +
             std::string(ctas > 1 ? "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" : "");
-  return cycles(device, p) / operations;
+  return cycles(p, kPasses) / operations;
 }
 
 const std::string kInit = "mov.u32 s_at, 0; @t_lead mbarrier.init.shared.b64 [t_sh], {};";
 
 }  // namespace
 
-Rows probe_barriers(device::Device& device) {
+Rows barriers(const Cycles& cycles) {
   Rows out;
   const std::string none = "mov.u32 s_at, 0;";
   for (const uint32_t warps : {1U, 2U, 4U, 8U, 16U, 32U})
-    out.push_back({"bar.sync", fmt::format("{} warps", warps), one(device, warps, 1, 32, none, "bar.sync 1;"),
+    out.push_back({"bar.sync", fmt::format("{} warps", warps), one(cycles, warps, 1, 32, none, "bar.sync 1;"),
                    "cycles"});
   out.push_back({"bar.arrive",
                  "interval of a warp, one of two that the barrier counts; the other waits there",
-                 one(device, 2, 1, 16, none,
+                 one(cycles, 2, 1, 16, none,
                      "{.reg .pred q; setp.lt.u32 q, t_tid, 32; @q bar.arrive 1, 64; @!q bar.sync 1, 64; @q "
                      "bar.sync 2, 64; @!q bar.arrive 2, 64;}") /
                      2,
@@ -39,36 +39,36 @@ Rows probe_barriers(device::Device& device) {
   for (const uint32_t ctas : {2U, 4U, 8U, 16U})
     for (const uint32_t warps : {1U, 4U, 8U})
       out.push_back({"barrier.cluster.arrive, wait", fmt::format("{} CTAs of {} warps", ctas, warps),
-                     one(device, warps, ctas, 16, none,
+                     one(cycles, warps, ctas, 16, none,
                          "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;"),
                      "cycles"});
   // One thread arrives at a barrier that counts many: no phase ends.
   out.push_back({"mbarrier.arrive", "interval of one thread, token not used",
-                 one(device, 1, 1, 32, fmt::format(fmt::runtime(kInit), 1000000),
+                 one(cycles, 1, 1, 32, fmt::format(fmt::runtime(kInit), 1000000),
                      "@t_lead mbarrier.arrive.shared.b64 _, [t_sh];"),
                  "cycles"});
   out.push_back({"mbarrier.arrive", "latency: until its token is there",
-                 one(device, 1, 1, 16, fmt::format(fmt::runtime(kInit), 1000000),
+                 one(cycles, 1, 1, 16, fmt::format(fmt::runtime(kInit), 1000000),
                      "{.reg .b32 lo, hi; mbarrier.arrive.shared.b64 b_token, [t_sh]; mov.b64 {lo, hi}, "
                      "b_token; and.b32 lo, lo, t_zero; add.u32 t_sh, t_sh, lo;}"),
                  "cycles"});
   out.push_back({"mbarrier.arrive.expect_tx", "interval of one thread",
-                 one(device, 1, 1, 16, fmt::format(fmt::runtime(kInit), 1000000),
+                 one(cycles, 1, 1, 16, fmt::format(fmt::runtime(kInit), 1000000),
                      "@t_lead mbarrier.arrive.expect_tx.shared.b64 _, [t_sh], 0;"),
                  "cycles"});
   out.push_back({"mbarrier.try_wait", "of a phase that is over",
-                 one(device, 1, 1, 16, fmt::format(fmt::runtime(kInit), 1),
+                 one(cycles, 1, 1, 16, fmt::format(fmt::runtime(kInit), 1),
                      "{.reg .b32 x; mbarrier.try_wait.parity.shared.b64 b_done, [t_sh], 1; selp.b32 x, 0, 4, "
                      "b_done; add.u32 t_sh, t_sh, x;}"),
                  "cycles"});
   out.push_back({"mbarrier.test_wait", "of a phase that is over",
-                 one(device, 1, 1, 16, fmt::format(fmt::runtime(kInit), 1),
+                 one(cycles, 1, 1, 16, fmt::format(fmt::runtime(kInit), 1),
                      "{.reg .b32 x; mbarrier.test_wait.parity.shared.b64 b_done, [t_sh], 1; selp.b32 x, 0, "
                      "4, b_done; add.u32 t_sh, t_sh, x;}"),
                  "cycles"});
   // Two warps hand each other the turn by two mbarriers: a round is two hand-overs.
   out.push_back({"mbarrier hand-over", "arrive in one warp until the other's try_wait is past, half a round",
-                 one(device, 2, 1, 2,
+                 one(cycles, 2, 1, 2,
                      "mov.u32 s_at, 0; @t_lead mbarrier.init.shared.b64 [t_sh], 1; @t_lead "
                      "mbarrier.init.shared.b64 [t_sh+8], 1; mov.u32 r0, 0;",
                      "{.reg .pred q; setp.ge.u32 q, t_tid, 32; @q bra SECOND; @t_lead "
@@ -83,7 +83,7 @@ Rows probe_barriers(device::Device& device) {
     const std::string peer = fmt::format("add.u32 r0, t_cta, 1; rem.u32 r0, r0, {};", ctas);
     out.push_back(
         {"ld.shared::cluster.u32", fmt::format("latency, the next of {} CTAs", ctas),
-         one(device, 1, ctas, 16,
+         one(cycles, 1, ctas, 16,
              peer +
                  "mapa.shared::cluster.u32 s_at, t_sh, r0; mov.u32 r1, s_at; sub.u32 r2, t_cta, 1;"
                  // The next CTA holds its own address, as this one sees it.
@@ -93,7 +93,7 @@ Rows probe_barriers(device::Device& device) {
     out.push_back(
         {"mbarrier.arrive.shared::cluster",
          fmt::format("interval of one thread, at the next of {} CTAs", ctas),
-         one(device, 1, ctas, 16,
+         one(cycles, 1, ctas, 16,
              fmt::format(fmt::runtime(kInit), 1000000) + peer + "mapa.shared::cluster.u32 r1, t_sh, r0;",
              "@t_lead mbarrier.arrive.release.cluster.shared::cluster.b64 _, [r1];"),
          "cycles"});
@@ -101,4 +101,4 @@ Rows probe_barriers(device::Device& device) {
   return out;
 }
 
-}  // namespace bitwell::gpu
+}  // namespace bitwell::cost_probe

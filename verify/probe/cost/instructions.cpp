@@ -1,9 +1,9 @@
 // Instructions that compute in registers, or among the lanes of a warp.
 #include <fmt/format.h>
 
-#include "experiments/gpu/probe/probe.h"
+#include "verify/probe/cost/cost.h"
 
-namespace bitwell::gpu {
+namespace bitwell::cost_probe {
 namespace {
 
 struct Instruction {
@@ -70,7 +70,7 @@ std::string with(std::string text, int chain, int chains) {
 }
 
 // `operations` of it in a pass, in so many chains, by so many warps.
-double time(device::Device& device, const char* text, int operations, int chains, uint32_t warps) {
+double time(const Cycles& cycles, const char* text, int operations, int chains, uint32_t warps) {
   Probe p;
   p.warps = warps;
   p.declare =
@@ -88,11 +88,11 @@ double time(device::Device& device, const char* text, int operations, int chains
       repeat(chains,
              "xor.b32 r_x, r_x, r#; mov.b64 {lo, hi}, d#; xor.b32 r_x, r_x, lo; xor.b32 r_x, r_x, hi;") +
       "setp.eq.u32 q, r_x, 0x12345678; @q st.global.u32 [t_in+64], r_x;}";
-  return cycles(device, p) / operations;
+  return cycles(p, kPasses) / operations;
 }
 
 // An addition, a comparison of its sum, and a branch by that, which is taken or not; it leads past stores.
-double branch(device::Device& device, bool taken) {
+double branch(const Cycles& cycles, bool taken) {
   constexpr int kEach = 64;
   Probe p;
   p.declare = ".reg .b32 x; .reg .pred q;";
@@ -103,23 +103,23 @@ double branch(device::Device& device, bool taken) {
                           1000 + i, taken ? fmt::format("L{}", i) : "OUT",
                           taken ? fmt::format("{} L{}:", stores, i) : "");
   p.after = "setp.ne.u32 q, x, 77; @q bra SKIP; OUT: st.global.u32 [t_in], x; SKIP:";
-  return cycles(device, p) / kEach;
+  return cycles(p, kPasses) / kEach;
 }
 
 }  // namespace
 
-Rows probe_instructions(device::Device& device) {
+Rows instructions(const Cycles& cycles) {
   Rows out;
   for (const bool taken : {false, true})
     out.push_back({"add.u32, setp.u32, bra", taken ? "of one warp, taken" : "of one warp, not taken",
-                   branch(device, taken), "cycles"});
+                   branch(cycles, taken), "cycles"});
   for (const Instruction& i : kInstructions) {
-    out.push_back({i.name, "latency: each needs the one before", time(device, i.text, 64, 1, 1), "cycles"});
-    out.push_back({i.name, "interval of one warp, 8 chains", time(device, i.text, 64, 8, 1), "cycles"});
+    out.push_back({i.name, "latency: each needs the one before", time(cycles, i.text, 64, 1, 1), "cycles"});
+    out.push_back({i.name, "interval of one warp, 8 chains", time(cycles, i.text, 64, 8, 1), "cycles"});
     out.push_back({i.name, "interval of a multiprocessor, 16 warps, 8 chains",
-                   time(device, i.text, 64, 8, 16) / 16, "cycles"});
+                   time(cycles, i.text, 64, 8, 16) / 16, "cycles"});
   }
   return out;
 }
 
-}  // namespace bitwell::gpu
+}  // namespace bitwell::cost_probe
