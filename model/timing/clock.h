@@ -134,6 +134,7 @@ class Clock final : public run::Timekeeper {
   void join_branch(const Info& info, Block& block) const;
   void compute(Block& block, WarpTime& w, Multiprocessor& sm);
   static Access access(const run::Reach& reach);
+  static const run::Reach* together(const run::Reach*& next, const run::Reach* end, run::Reach& room);
   static void note(const run::Reaches& reached, std::vector<uint64_t>& out);
   bool costs_time(const Info& info, uint32_t lanes, Notes reached);
   bool costs_time(const Step& step, uint64_t address);
@@ -146,6 +147,8 @@ class Clock final : public run::Timekeeper {
   void meet(WarpTime& w);
   void leave(uint32_t rank);
   void let_go(uint32_t rank);
+  Time multiply_warp(const Info& info, const WarpTime& w, Multiprocessor& sm, Time start) const;
+  Time meet_cluster(const Info& info, WarpTime& w, Time at);
   bool act(const Info& info, WarpTime& w, Multiprocessor& sm, uint32_t lanes, Notes reached);
   void lacks_row(const Info& info);
   Ahead& add_step(uint64_t key, uint32_t words);

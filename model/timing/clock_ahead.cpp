@@ -28,8 +28,15 @@ std::optional<uint64_t> stride(const run::Reach& r) {
   return out;
 }
 
-// Lanes that reach one word of a bank share its wavefront of 128 bytes; two words of one bank do not.
+bool is_shared(uint64_t address) {
+  return address >= machine::kSharedWindow && address < machine::kLocalWindow;
+}
+
+// Lanes that reach one word of a bank share its wavefront of 128 bytes; two words of one bank do not, nor do
+// two atomics of one word.
 uint32_t wavefronts(const run::Reach& r) {
+  const bool updates = r.kind == machine::AccessKind::update;
+  if (updates && r.form == Form::same) return static_cast<uint32_t>(std::popcount(r.lanes));
   constexpr uint32_t kBanks = 32, kWord = 4, kFront = kBanks * kWord;
   const auto bytes = static_cast<uint32_t>(std::clamp<uint64_t>(r.bytes, kWord, kMostShared));
   const uint32_t together = kFront / bytes;
@@ -43,6 +50,7 @@ uint32_t wavefronts(const run::Reach& r) {
       apart && *apart % kWord == 0) {
     // Every so many lanes come to the same bank again, and each word is another.
     const uint64_t words = *apart / kWord;
+    if (words == 0 && updates) return static_cast<uint32_t>(std::popcount(r.lanes));
     if (words == 0 || words % 2 != 0) return 1;
     const auto again = static_cast<int>(kBanks >> std::min(std::countr_zero(words), 5));
     uint32_t every = 1;
@@ -61,7 +69,8 @@ uint32_t wavefronts(const run::Reach& r) {
         const uint64_t word = (address(lane) + b) / kWord;
         auto& bank = words[word % kBanks];
         uint32_t& n = count[word % kBanks];
-        if (std::find(bank.begin(), bank.begin() + n, word) != bank.begin() + n || n == kBanks) continue;
+        if (n == kBanks) continue;
+        if (!updates && std::find(bank.begin(), bank.begin() + n, word) != bank.begin() + n) continue;
         bank[n++] = word;
         most = std::max(most, n);
       }
@@ -84,8 +93,8 @@ void Clock::Ahead::make_room(uint32_t units) {
 // What lanes reach, but for their own addresses where they have such.
 Clock::Access Clock::access(const run::Reach& r) {
   using How = Access::How;
-  const bool shared = r.first >= machine::kSharedWindow && r.first < machine::kLocalWindow;
-  const bool each = r.form == Form::each;
+  const bool shared = is_shared(r.first);
+  const bool each = r.form == Form::each || (shared && r.kind == machine::AccessKind::update);
   Access a;
   a.first = r.first;
   a.bytes = static_cast<uint32_t>(r.bytes);
@@ -101,8 +110,28 @@ Clock::Access Clock::access(const run::Reach& r) {
   return a;
 }
 
+// The next of what is reached. The rows of ldmatrix and stmatrix are told one by one, and reached together.
+const run::Reach* Clock::together(const run::Reach*& next, const run::Reach* end, run::Reach& room) {
+  const run::Reach& first = *next++;
+  const auto is_row = [&](const run::Reach& r) {
+    return r.form == Form::each && r.kind == first.kind && r.bytes == first.bytes && is_shared(r.first);
+  };
+  if (next == end || !is_row(first) || !is_row(*next) || (first.lanes & next->lanes) != 0) return &first;
+  room = first;
+  for (; next != end && is_row(*next) && (room.lanes & next->lanes) == 0; ++next) {
+    room.lanes |= next->lanes;
+    for (uint32_t lanes = next->lanes; lanes != 0; lanes &= lanes - 1) {
+      const auto lane = static_cast<size_t>(std::countr_zero(lanes));
+      room.addresses[lane] = next->addresses[lane];
+    }
+  }
+  return &room;
+}
+
 void Clock::note(const run::Reaches& reached, std::vector<uint64_t>& out) {
-  for (const run::Reach& r : reached) {
+  run::Reach room;
+  for (const run::Reach* next = reached.begin(); next != reached.end();) {
+    const run::Reach& r = *together(next, reached.end(), room);
     const Access a = access(r);
     const size_t at = out.size();
     out.resize(at + sizeof a / sizeof(uint64_t));
@@ -168,14 +197,15 @@ void Clock::turn_ends(bool another) {
   using What = Step::What;
   constexpr int kAddressBits = 48;
   constexpr uint32_t kWords = 1 + sizeof(Access) / sizeof(uint64_t);
-  const bool shared = one.first >= machine::kSharedWindow && one.first < machine::kLocalWindow;
+  const bool shared = is_shared(one.first);
   const bool global = machine::is_global(one.first);
   if (!global && one.first >= machine::kConstWindow) {  // parameters and constants: it asks nobody
     add_step(step.key(), kWords);
     return true;
   }
   step.kind = one.kind;
-  if (shared && (one.form == Form::each || one.bytes > kMostShared)) {
+  if (shared &&
+      (one.form == Form::each || one.bytes > kMostShared || one.kind == machine::AccessKind::update)) {
     step.how = Access::How::wavefronts;
     step.amount = wavefronts(one);
   } else {

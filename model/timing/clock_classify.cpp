@@ -75,9 +75,11 @@ bool Clock::classify_barrier(std::string_view name, double warps, Info& out) con
   const auto key = [&](Key k) { return value(k); };
   out.table.latency = key(Key::mbarrier_token);
   if (name.starts_with("barrier.cluster.arrive")) {
+    out.at_cluster = Info::AtCluster::arrives;
     const double one = key(Key::cluster_barrier), eight = key(Key::cluster_barrier_a_warp);
     return set(key(Key::small_step), one + (eight - one) / 7 * (warps - 1) - key(Key::cluster_wait));
   }
+  if (name.starts_with("barrier.cluster.wait")) out.at_cluster = Info::AtCluster::waits;
   if (name.starts_with("barrier.cluster.wait")) return set(key(Key::cluster_wait), key(Key::cluster_wait));
   if (name.starts_with("bar.warp") || name.starts_with("fence.mbarrier_init"))
     return set(key(Key::warp_step), key(Key::warp_step));
@@ -90,7 +92,7 @@ bool Clock::classify_barrier(std::string_view name, double warps, Info& out) con
     return set(each, each);
   }
   if (contains(name, "try_wait") || contains(name, "test_wait")) {
-    out.table.latency = key(Key::mbarrier_wait);
+    out.table.latency = key(Key::mbarrier_wait) - key(Key::wait_beside);
     return set(key(Key::warp_step), key(Key::warp_step));
   }
   if (name.starts_with("mbarrier.arrive")) {

@@ -14,6 +14,25 @@ std::span<const uint32_t> Clock::results(const Info& i) const {
   return {operands_.data() + i.first + i.sources, i.results};
 }
 
+// Of a barrier of the cluster: when a warp that comes there can go on. Whoever waits waits for the last that
+// arrives, though all have when it comes. Who has passed a barrier may arrive at the next before others look
+// at this one, and at no other.
+Time Clock::meet_cluster(const Info& i, WarpTime& w, Time at) {
+  Time& due = at_->cluster_barrier[w.cluster_barriers % 2];
+  if (i.at_cluster == Info::AtCluster::arrives) {
+    due = std::max(due, at + i.seen);
+    return at;
+  }
+  ++w.cluster_barriers;
+  return std::max(at, due);
+}
+
+// A table's interval is of the multiprocessor; each quarter has a tensor core.
+Time Clock::multiply_warp(const Info& i, const WarpTime& w, Multiprocessor& sm, Time start) const {
+  const Time interval = static_cast<Time>(kQuarters) * i.interval;
+  return sm.tensor_sync[w.quarter].take(start, interval) - interval + i.latency;
+}
+
 // Of what does more than compute. Returns whether the turn may go on.
 [[gnu::always_inline]] inline bool Clock::act(const Info& i, WarpTime& w, Multiprocessor& sm, uint32_t lanes,
                                               Notes reached) {
@@ -32,11 +51,12 @@ std::span<const uint32_t> Clock::results(const Info& i) const {
     case OpKind::arithmetic: break;
     case OpKind::multiply_warp:
       sm.tensor_busy += i.interval;
-      give(i, w, sm.tensor_sync.take(start, i.interval) - i.interval + i.latency, loaded);
+      give(i, w, multiply_warp(i, w, sm, start), loaded);
       break;
     case OpKind::memory: memory(i, w, start, reached); break;
     case OpKind::barrier: {
-      const Time at = all_before();
+      Time at = all_before();
+      if (i.at_cluster != Info::AtCluster::no) at = meet_cluster(i, w, at);
       w.clock = w.pending = at + i.interval;
       now_ = std::max(now_, at + i.seen);
       give(i, w, at + i.latency, 0);

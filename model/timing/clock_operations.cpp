@@ -13,7 +13,7 @@ using machine::Task;
 Time Clock::load(const Task& task, Multiprocessor& sm, Time start, Cause& cause) {
   cause = Cause::copy;
   const auto bytes = static_cast<double>(task.bytes);
-  const double wait = value(Key::mbarrier_wait);
+  const double wait = value(Key::mbarrier_wait) + value(Key::copy_beside);  // that the probe has in it
   if (task.global == 0) {  // from another CTA's, or all of it is filled
     const double way =
         task.tensor_map ? device_.copy_latency(0, false, true) - wait : value(Key::remote_latency);
@@ -48,9 +48,9 @@ Time Clock::operands(Multiprocessor& sm, Time begin, Time interval, double front
 // To global memory: until it has been read.
 Time Clock::store(const Task& task, Time start) {
   const auto bytes = static_cast<double>(task.bytes);
-  const double fixed = value(Key::store_read);
+  const double fixed = value(Key::store_read) - value(Key::store_beside);
   constexpr double kProbed = 32768;
-  const double rate = kProbed / (value(Key::store_rate) - fixed);
+  const double rate = kProbed / (value(Key::store_rate) - value(Key::store_read));
   if (Region* const region = region_of(task.global); region != nullptr) region->asked->written += bytes;
   return std::max({start + time_of(fixed + bytes / rate), l2_.take(start, l2_.amount(bytes)) + time_of(fixed),
                    dram_.take(start, dram_.amount(bytes))});
@@ -78,7 +78,8 @@ Time Clock::multiply(const machine::Agent& agent, const Task& task, uint32_t ran
   sm.tensor_busy += interval;
   o.role = Role::multiplies;
   o.cause = Cause::tensor;
-  const Time end = begin + time_of(device_.wgmma_latency(task.n, task.a_elsewhere));
+  // Until its wait is past, as it is probed.
+  const Time end = begin + time_of(device_.wgmma_latency(task.n, task.a_elsewhere) - value(Key::wait_group));
   constexpr Time kWait = 20 * kCycle;  // what its wait adds
   for (size_t i = 0; i < kWarpgroup; ++i) {
     WarpTime& w = at_->warps[rank * warps_ + first + i];

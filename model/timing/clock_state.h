@@ -29,6 +29,8 @@ struct Clock::Info {
   bool ahead = false;    // may be executed before its time
   bool meets = false;    // a barrier of the CTA that may be, too
   bool leaves = false;   // the end of a warp that may be, too
+  enum class AtCluster : uint8_t { no, arrives, waits };
+  AtCluster at_cluster = AtCluster::no;  // at a barrier of the cluster
   // In cycles, and as times.
   struct Costs {
     double latency = 0;   // until the next can use its result
@@ -137,6 +139,7 @@ struct alignas(64) Clock::WarpTime {
   static constexpr size_t kMost = 3;
   std::array<Time, kMost> done{};
   size_t products = 0;
+  size_t cluster_barriers = 0;  // that it has passed
 
   bool some_issued() const { return begun < issues.size(); }
   Time next_issue() {
@@ -178,6 +181,8 @@ struct alignas(64) Clock::ClusterTime {
     uint32_t waiting = 0, ended = 0;
   };
   std::vector<Meeting> meetings;
+  // When all that have arrived at a barrier of the cluster are seen to, of this and the next.
+  std::array<Time, 2> cluster_barrier{};
   std::vector<Operation> operations;  // under way, by their numbers
 
   // The one of that number, which may be new.

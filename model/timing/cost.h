@@ -67,6 +67,10 @@ enum class Key : uint8_t {
   cluster_wait,  // of a warp that comes to a barrier which is complete
   small_step,    // of operations that only arrive
   wait_group,    // of copies that are over
+  // What a pass of their probes does beside them: their figures have it in them.
+  wait_beside,   // mbarrier_wait: two operations on what it gives
+  copy_beside,   // copies to shared memory: an expect_tx, and the end of a round
+  store_beside,  // store_read: its issue, and the end of a round
   warp_step,     // bar.warp.sync, and fences of an mbarrier's beginning
   cp_async_latency,
   queue,            // wavefronts that may wait for the port of shared memory and L1

@@ -141,13 +141,13 @@ struct Multiprocessor {
   Multiprocessor(double bytes_a_cycle, const Time* now)
       : quarters{Quarter(now), Quarter(now), Quarter(now), Quarter(now)},
         memory(1, now),
-        tensor_sync(1, now),
+        tensor_sync{Server<32>(1, now), Server<32>(1, now), Server<32>(1, now), Server<32>(1, now)},
         l2(bytes_a_cycle, now),
         copies(1, now),
         tensor_memory(1, now) {}
   std::array<Quarter, kQuarters> quarters;
-  Server<16> memory;  // wavefronts of shared memory and of L1
-  Server<32> tensor_sync;
+  Server<16> memory;                              // wavefronts of shared memory and of L1
+  std::array<Server<32>, kQuarters> tensor_sync;  // mma.sync, of each quarter
   Server<32> l2;
   Server<32> copies;         // lines that the copy engine asks for
   Server<32> tensor_memory;  // loads and stores of it

@@ -39,9 +39,10 @@ bitwell_test(residents_test LABEL quick LINK bitwell_test_kernel bitwell_capture
 bitwell_test(numeric_test LABEL quick LINK bitwell_test_kernel
   SOURCES run/numeric_test.cpp run/numeric_matrix_test.cpp run/numeric_lanes_test.cpp run/lanes_test.cpp run/follow_test.cpp run/follow_tensor_test.cpp
           run/places_test.cpp)
-bitwell_test(timing_test LABEL quick COST 15 LINK bitwell_test_kernel bitwell_study bitwell_kernel_hosts NEEDS bitwell_kernels
+bitwell_test(timing_test LABEL quick COST 15 LINK bitwell_test_kernel bitwell_cost_probe bitwell_study bitwell_kernel_hosts NEEDS bitwell_kernels
   DEFINE BITWELL_KERNELS="${PROJECT_BINARY_DIR}/share/bitwell/kernels" BITWELL_PROBES="${PROJECT_SOURCE_DIR}/experiments/results/time_probes.csv"
-  SOURCES timing/table_test.cpp timing/timed_test.cpp timing/timed_ahead_test.cpp timing/timed_waits_test.cpp timing/doors_test.cpp)
+  SOURCES timing/table_test.cpp timing/timed_test.cpp timing/timed_ahead_test.cpp timing/timed_waits_test.cpp timing/doors_test.cpp
+          timing/probes_test.cpp)
 
 # Instructions.
 bitwell_test(isa_test LABEL quick LINK bitwell_test_kernel bitwell_verify NEEDS bitwell_test_ptx bitwell_kernels

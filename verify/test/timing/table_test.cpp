@@ -2,32 +2,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
-#include <map>
 #include <set>
 
 #include "model/timing/tables.h"
+#include "probed.h"
 
 namespace bitwell::timing {
 namespace {
 
-// By what was probed, and with what.
-std::map<std::pair<std::string, std::string>, double> probes() {
-  std::map<std::pair<std::string, std::string>, double> out;
-  std::ifstream in(BITWELL_PROBES);
-  for (std::string line; std::getline(in, line);) {
-    if (line.empty() || line[0] != '"') continue;
-    const size_t first = line.find("\",\""), second = line.find("\",", first + 3);
-    const std::string what = line.substr(1, first - 1), with = line.substr(first + 3, second - first - 3);
-    out[{what, with}] = std::stod(line.substr(second + 2));
-  }
-  return out;
-}
-
 void expect_probe(const std::string& what, const std::string& with, double value, double times = 1) {
-  static const auto all = probes();
-  const auto at = all.find({what, with});
-  ASSERT_NE(at, all.end()) << what << ", " << with;
+  const auto at = probes().find({what, with});
+  ASSERT_NE(at, probes().end()) << what << ", " << with;
   EXPECT_NEAR(value * times, at->second, 0.006 * times) << what << ", " << with;
 }
 

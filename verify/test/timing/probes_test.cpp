@@ -1,0 +1,99 @@
+// The model of time is asked what an H200 was asked: the same kernels, a loop over one thing each, of which
+// the H200 said what a pass costs (experiments/results/time_probes.csv).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "probed.h"
+#include "verify/probe/cost/cost.h"
+#include "verify/session/time.h"
+
+namespace bitwell::timing {
+namespace {
+
+double modelled(const cost_probe::Probe& probe, uint32_t) {
+  if (probe.tells_another) return std::nan("");
+  const auto module = std::make_shared<const isa::Module>(cost_probe::text_of(probe));
+  const auto cycles = [&](uint32_t passes) {
+    launch::Launch l = cost_probe::launch_of(probe, passes);
+    l.module = module;
+    session::TimeQuestion question = session::time_question(l);
+    question.most = 0;  // in full: what was touched before is in L2
+    return session::time_of(question).launches.at(0).launch.cycles;
+  };
+  constexpr uint32_t kFew = 4;  // settle what a pass costs, as no two runs of the model differ
+  return (cycles(2 * kFew) - cycles(kFew)) / kFew;
+}
+
+// Where the model says another thing, and why.
+struct Other {
+  std::string_view what, with;  // in the row's
+  const char* why;
+  bool covers(const cost_probe::Row& r) const {
+    return r.what.find(what) != std::string::npos && r.with.find(with) != std::string::npos;
+  }
+};
+constexpr Other kOthers[] = {
+    {"add.u32, setp.u32, bra", "", "a warp of the model does not stop at a branch"},
+    {"clz.b32", "one warp, 8", "a warp alone is slower there than its quarter"},
+    {"redux.sync", "one warp, 8", "the same"},
+    {"cvt.rn.satfinite.e4m3x2", "latency", "ptxas makes one instruction of the conversion and the move"},
+    {"cvt.rn.f32.f64", "latency", "the same of two conversions"},
+    {"cvt.s8.s32", "", "the same of a conversion that saturates"},
+    {"vote.sync.ballot", "latency", "the comparison and the vote overlap there"},
+    {"ldmatrix.x1", "latency", "two operations of the probe's own are in it"},
+    {"atom.shared", "each lane", "the same"},
+    {"mbarrier.arrive", "token", "the same"},
+    {"atom.acq_rel", "", "the fence that it is has no cost here"},
+    {"red.global.add.u32", "", "reductions of one word queue in L2"},
+    {"bar.arrive", "", "what the other warp does at its own barrier is in it"},
+    {"mbarrier hand-over", "", "branches around it are in it"},
+    {"mbarrier.arrive.shared::cluster", "", "there one thread's next arrival waits for the one before"},
+    {"m16n8k32.row.col.f32.e4m3", "8 chains", "several instructions there"},
+    {"fence", "with a store", "what a fence has to wait for costs nothing here"},
+    {"wgmma", "64 in a group", "registers that ptxas spills, with A in registers"},
+    {"wgmma", "dependent operations", "ptxas leaves them behind the products, the model has them beside"},
+    {"wgmma", "3 left under way", "a narrow product with A in registers is slower there"},
+    {"RS", "wait for it", "with A in registers the wait is shorter there by less than 9 cycles"},
+    {"RS", "1 left under way", "the same"},
+    {"cp.async.bulk", "at once, L2", "a multiprocessor alone has more of L2 there"},
+    {"cp.async.bulk", "latency, L2", "the same, of 32 KiB and more"},
+    {"cp.async.bulk to global", "", "small ones, by 20 cycles"},
+};
+
+TEST(Probes, TheModelGivesBackWhatAnH200Said) {
+  size_t asked = 0, near = 0;
+  std::set<const Other*> met;
+  for (const auto group : {cost_probe::instructions, cost_probe::memory, cost_probe::barriers,
+                           cost_probe::tensor, cost_probe::copies})
+    for (const cost_probe::Row& r : group(modelled)) {
+      if (std::isnan(r.value)) continue;
+      const auto said = probes().find({r.what, r.with});
+      ASSERT_NE(said, probes().end()) << r.what << ", " << r.with;
+      ++asked;
+      if (std::abs(r.value - said->second) <= std::max(0.15 * said->second, 3.5)) {
+        ++near;
+        continue;
+      }
+      bool known = false;
+      for (const Other& o : kOthers)
+        if (o.covers(r)) {
+          met.insert(&o);
+          known = true;
+        }
+      EXPECT_TRUE(known) << r.what << ", " << r.with << ": " << said->second << " cycles there, " << r.value
+                         << " here";
+    }
+  EXPECT_EQ(asked, 640U);
+  EXPECT_GE(near, 550U);
+  for (const Other& o : kOthers)
+    EXPECT_TRUE(met.contains(&o)) << o.what << ", " << o.with << ": no row is off (" << o.why << ")";
+}
+
+}  // namespace
+}  // namespace bitwell::timing
