@@ -237,21 +237,41 @@ bool may_be_row(const machine::Access& a) {
 
 }  // namespace
 
-void Checker::lanes_access(const machine::Access& a, Cluster& c) {
+Checker::LanesWay& Checker::lanes_way(const machine::Access& a, Cluster& c) {
+  LanesWay& way = lanes_ways_[(static_cast<uint32_t>(a.ptx_line) + 5 * static_cast<uint32_t>(a.warp)) %
+                              lanes_ways_.size()];
+  if (way.series == conflicts_.rows_series() && way.number == a.warp && way.site.ptx_line == a.ptx_line &&
+      way.site.kind == a.kind && way.site.order == a.order && way.cta == a.cta)
+    return way;
   Warp& w = clusters_.warp_of(c, a.cta, a.warp);
+  way.series = conflicts_.rows_series();
+  way.cta = a.cta;
+  way.number = a.warp;
+  way.site = {a.ptx_line, Actor::thread, a.kind, a.order};
+  way.warp = &w;
+  way.alike = alike(w);
+  const uint32_t record = ledger_.records.record({w.unit, w.time, ledger_.records.site(way.site)});
+  way.row = {&w, w.known[0].get(), way.alike, &way.site, record};
+  return way;
+}
+
+void Checker::lanes_access(const machine::Access& a, Cluster& c) {
+  if (a.order.proxy == machine::Proxy::non_coherent) conflicts_.past_cache();
+  const LanesWay& way = lanes_way(a, c);
+  const bool rows = may_be_row(a);
+  const uint32_t at_once = rows ? row_access(a, c, way.row) : 0;
+  if (rows && at_once == a.lanes) return;
+  Warp& w = *way.warp;
   const bool is_strong = a.order.semantics != machine::Semantics::weak;
   const bool reads = a.kind == machine::AccessKind::read;
-  const Site site{a.ptx_line, Actor::thread, a.kind, a.order};
-  const uint32_t record = ledger_.records.record({w.unit, w.time, ledger_.records.site(site)});
-  if (a.order.proxy == machine::Proxy::non_coherent) conflicts_.past_cache();
+  const Site& site = way.site;
+  const uint32_t record = way.row.record;
   if (a.order.semantics == machine::Semantics::volatile_ && a.kind == machine::AccessKind::write)
     w.volatile_stores[a.ptx_line] = {w.time, a.lanes};
   const uint32_t unchanged = unchanged_by_all(a);
   std::array<Viewer, machine::kLanes> viewers;
   // Lanes that have met stand for each other, all of them.
-  const bool warp_alike = (a.met == 0 || a.met == ~0u) && alike(w);
-  const bool rows = may_be_row(a);
-  const uint32_t at_once = rows ? row_access(a, c, {&w, w.known[0].get(), warp_alike, &site, record}) : 0;
+  const bool warp_alike = (a.met == 0 || a.met == ~0u) && way.alike;
   const bool turns = rows && at_once != a.lanes && warp_alike && a.unchanged == 0 && in_row(a) &&
                      a.addresses[0] % a.bytes == 0 && alike_in_any_turn(w);
   for (uint32_t lanes = a.lanes & ~at_once; lanes != 0;) {

@@ -105,6 +105,17 @@ class Checker {
   void tell_held_back(Cluster& c);
   void hold_back_no_more(Cluster& c);
   void lanes_access(const machine::Access& a, Cluster& c);
+  // What accesses by the lanes of a warp, by one instruction, have in common.
+  struct LanesWay {
+    uint64_t series = 0;  // of rows, while which it is so; 0: none
+    std::array<uint32_t, 3> cta{};
+    int number = 0;  // of the warp
+    Site site{};
+    Warp* warp = nullptr;
+    bool alike = false;  // all lanes know the same
+    RowReach row{};
+  };
+  LanesWay& lanes_way(const machine::Access& a, Cluster& c);
   uint32_t row_access(const machine::Access& a, Cluster& c, const RowReach& r);
   uint32_t reach_row(const machine::Access& a, const Warp& w, Reach r, Viewer& viewer, Shadow& shadow,
                      uint32_t lanes);
@@ -128,6 +139,7 @@ class Checker {
   std::unique_ptr<HeldBack> held_back_, spent_;  // while something is; what it was then
   bool forgot_too_much_ = false;
   Part last_part_;  // if the last event was of one
+  std::array<LanesWay, 64> lanes_ways_;
 };
 
 }  // namespace bitwell::hazard

@@ -88,7 +88,7 @@ class Conflicts {
     shadow.each_page(address, pieces.bytes * pieces.count,
                      [&](ShadowPage& page, uint64_t begin, uint64_t first, uint64_t end) {
                        if (reach_parts(r, page, begin, first, end, pieces)) return;
-                       page.to_cells();
+                       shadow.to_cells(page);
                        if (came_missed_ > kMostMissed)
                          reach_page_alone(r, page, begin, first, end, pieces);
                        else if (made_as_before(r, page, first, end))
@@ -130,6 +130,14 @@ class Conflicts {
     }
     return true;
   }
+  // Pieces of a block are reached: all cells of the first one, behind which marked() is what comes of each;
+  // and that comes of another one's, so many bytes behind it.
+  void reach_first(const Reach& r, Shadow::Block& block);
+  void reach_next(const Shadow::Shape& shape, uint64_t offset) { repeat_cells(shape.bytes, offset, 0); }
+  // Whether of others of them no more than counts comes of that.
+  bool counts_alone(const FindingList::Marked& found) const {
+    return found.counted && ledger_.findings.counts_alone(found.which);
+  }
   // What comes of all these parts by that way, where it is known; else nullptr.
   const CamePart* came_of(const Reach& r, std::span<ShadowPage::Row> parts) {
     if (parts.empty()) return nullptr;
@@ -149,6 +157,12 @@ class Conflicts {
   // Whether as many cells that hold what the one did that was reached last come to the same, which is counted
   // then.
   bool again(uint64_t times) { return !by_address_ && ledger_.findings.repeat(times); }
+  // Likewise of all lanes of a row behind the first, which did: its pairs of accesses are kept of each, too.
+  bool again_by_lanes(const CellRow& row, uint64_t size) {
+    if (by_address_ || row.each != 1) return false;
+    for (uint32_t i = 1; i < row.lanes && !again(row.lanes - i); ++i) ledger_.findings.repeat_at(i * size, i);
+    return true;
+  }
   // The same of all lanes of a row, whose cells have that in common: those of it, or others of whom this one
   // knows. Else false, and nothing is done.
   bool reach(const RowReach& r, ShadowPage& page, const CellRow& row, const ShadowPage::Acts& found);
@@ -158,7 +172,9 @@ class Conflicts {
   void came_to(uint32_t record, const ShadowPage::Acts& found, Act write, Readers reads);
   // Whether that is known of those; then it is done.
   bool made_as_before(const RowReach& r, ShadowPage& page, const CellRow& row, const ShadowPage::Acts& found);
-  void forget_rows();
+  void forget_rows() { ++rows_series_; }
+  // Since then nothing has happened but weak accesses by lanes.
+  uint64_t rows_series() const { return rows_series_; }
   // There was a load past the coherent cache.
   void past_cache() {
     if (!non_coherent_) forget_rows();
@@ -213,6 +229,14 @@ class Conflicts {
     part.write = came.write;
     part.reads = came.reads;
     return true;
+  }
+  // What is remembered of the cell that was reached last, which held that.
+  void came_to(const Reach& r, const ShadowPage::Row& held, const Cell& now);
+  // What came of a cell comes of those of so many bytes, from the so-manieth on.
+  void repeat_cells(uint64_t bytes, uint64_t offset, uint64_t i) {
+    const uint64_t cells = bytes >> ShadowPage::kCoarsest;
+    for (; i < cells && !again(cells - i); ++i)
+      ledger_.findings.repeat_at(offset + (i << ShadowPage::kCoarsest));
   }
   // Where the page keeps its cells as parts, and else false: nothing is done.
   bool reach_parts(const Reach& r, ShadowPage& page, uint64_t begin, uint64_t first, uint64_t end,
@@ -272,17 +296,20 @@ class Conflicts {
     Readers to = kNoAct;
   } last_own_;
   struct CameRow {
-    uint32_t record = 0;  // 0: none
+    uint64_t series = 0;  // of rows; 0: none
+    uint32_t record = 0;
     Act found_write = kNoAct, write = kNoAct;
     Readers found_reads = kNoAct, reads = kNoAct;
     std::vector<size_t> which;  // was found of each cell
   };
   CameRow& came_row(uint32_t record, const ShadowPage::Acts& found) {
-    return came_rows_[(record + found.write / machine::kLanes + found.reads / machine::kLanes) %
-                      came_rows_.size()];
+    const uint64_t held = (uint64_t{record} << 32 | found.write) * 0x9E3779B97F4A7C15;
+    return came_rows_[(held ^ found.reads * 0xBF58476D1CE4E5B9) >> 32 & (came_rows_.size() - 1)];
   }
-  std::array<CameRow, 16> came_rows_;
-  bool any_rows_ = false;
+  // Each in the place of its hash; more places where one takes another's, as when many warps take turns.
+  static constexpr size_t kFewestCameRows = 16, kMostCameRows = size_t{1} << 12;
+  std::vector<CameRow> came_rows_{kFewestCameRows};
+  uint64_t rows_series_ = 1;
   // While one event is told: the last record of which all lanes were found to be behind, and whom.
   uint32_t behind_record_ = 0;
   const Knowledge* behind_known_ = nullptr;

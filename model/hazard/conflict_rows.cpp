@@ -69,7 +69,7 @@ bool Conflicts::reach(const RowReach& r, ShadowPage& page, const CellRow& row,
     if (found.write != kNoAct && r.site->order.proxy != Proxy::generic) return false;
     const std::optional<Readers> reads = read_too(r, found.reads, found.any_reader);
     if (!reads) return false;
-    if (found.any_reader || *reads != found.reads) page.set_reads(row, *reads);
+    if (found.any_reader || *reads != found.reads) page.set_reads(row, *reads, found.kept);
     return true;
   }
   if (once_ && found.write != kNoAct) return false;
@@ -86,34 +86,72 @@ bool Conflicts::reach(const RowReach& r, ShadowPage& page, const CellRow& row,
     if (!all_behind(r, reads, found.any_reader)) return false;
     reads = kNoAct;
   }
-  if (reads != found.reads) page.set_reads(row, reads);
+  if (reads != found.reads) page.set_reads(row, reads, found.kept);
   if (const Act write = act(r.record, 0); found.any_writer || write != found.write)
-    page.set_write(row, write);
+    page.set_write(row, write, found.kept);
   return true;
 }
 
 bool Conflicts::made_as_before(const RowReach& r, ShadowPage& page, const CellRow& row,
                                const ShadowPage::Acts& found) {
-  if (!any_rows_) return false;
   const CameRow& came = came_row(r.record, found);
-  if (came.record != r.record || came.found_write != found.write || came.found_reads != found.reads ||
-      found.any_writer || found.any_reader)
+  if (came.series != rows_series_ || came.record != r.record || came.found_write != found.write ||
+      came.found_reads != found.reads || found.any_writer || found.any_reader)
     return false;
   ledger_.findings.repeat(came.which, uint64_t{row.lanes} * row.each);
-  if (came.write != found.write) page.set_write(row, came.write);
-  if (came.reads != found.reads) page.set_reads(row, came.reads);
+  if (came.write != found.write) page.set_write(row, came.write, found.kept);
+  if (came.reads != found.reads) page.set_reads(row, came.reads, found.kept);
   return true;
 }
 
 void Conflicts::came_to(uint32_t record, const ShadowPage::Acts& found, Act write, Readers reads) {
+  if (came_row(record, found).series == rows_series_ && came_rows_.size() < kMostCameRows) {
+    const std::vector<CameRow> before =
+        std::exchange(came_rows_, std::vector<CameRow>(4 * came_rows_.size()));
+    for (const CameRow& row : before)
+      came_row(row.record, {.write = row.found_write, .reads = row.found_reads}) = row;
+  }
   CameRow& came = came_row(record, found);
+  came.series = rows_series_;
   came.record = record;
   came.found_write = found.write;
   came.found_reads = found.reads;
   came.write = write;
   came.reads = reads;
   came.which = ledger_.findings.marked().which;
-  any_rows_ = true;
+}
+
+void Conflicts::came_to(const Reach& r, const ShadowPage::Row& held, const Cell& now) {
+  if (!ledger_.findings.marked().counted) return;
+  CamePart& came = came_part(r.record, held);
+  came.series = series_;
+  came.record = r.record;
+  came.lanes = r.lanes;
+  came.space = r.space;
+  came.found_write = held.write;
+  came.found_reads = held.reads;
+  came.write = now.write;
+  came.reads = now.reads;
+  came.which = ledger_.findings.marked().which;
+}
+
+void Conflicts::reach_first(const Reach& r, Shadow::Block& block) {
+  ShadowPage::Row held;
+  held.write = block.write;
+  held.reads = block.reads;
+  if (const CamePart* const came = came_of(r, {&held, 1}); came != nullptr) {
+    ledger_.findings.mark();
+    ledger_.findings.add_again(came->which);
+    block.write = came->write;
+    block.reads = came->reads;
+  } else {
+    Cell now{block.write, kNoAct, block.reads};
+    reach(r, now, block.shape.address, kWhole);
+    came_to(r, held, now);
+    block.write = now.write;
+    block.reads = now.reads;
+  }
+  repeat_cells(block.shape.bytes, 0, 1);
 }
 
 bool Conflicts::reach_parts(const Reach& r, ShadowPage& page, uint64_t begin, uint64_t first, uint64_t end,
@@ -136,18 +174,7 @@ bool Conflicts::reach_parts(const Reach& r, ShadowPage& page, uint64_t begin, ui
     };
     pass_to(0);
     reach(r, now, address, uint64_t{1} << shift);
-    if (ledger_.findings.marked().counted) {
-      CamePart& came = came_part(r.record, part);
-      came.series = series_;
-      came.record = r.record;
-      came.lanes = r.lanes;
-      came.space = r.space;
-      came.found_write = part.write;
-      came.found_reads = part.reads;
-      came.write = now.write;
-      came.reads = now.reads;
-      came.which = ledger_.findings.marked().which;
-    }
+    came_to(r, part, now);
     part.write = now.write;
     part.reads = now.reads;
     for (uint64_t i = 1; i < part.each && !again(part.each - i); ++i) {
@@ -157,12 +184,6 @@ bool Conflicts::reach_parts(const Reach& r, ShadowPage& page, uint64_t begin, ui
   }
   pass(pieces.count);
   return true;
-}
-
-void Conflicts::forget_rows() {
-  if (!any_rows_) return;
-  for (CameRow& came : came_rows_) came.record = 0;
-  any_rows_ = false;
 }
 
 }  // namespace bitwell::hazard

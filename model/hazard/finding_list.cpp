@@ -31,7 +31,7 @@ Finding& FindingList::add(Kind kind, const Party& earlier, const Party& later, u
   return out;
 }
 
-void FindingList::repeat_at(uint64_t offset) {
+void FindingList::repeat_at(uint64_t offset, uint32_t lanes) {
   marked_.counted = true;
   for (size_t i = 0; i < marked_.which.size(); ++i) {
     Finding& f = all_[marked_.which[i]];
@@ -44,6 +44,8 @@ void FindingList::repeat_at(uint64_t offset) {
     Met again = f.met[marked_.kept[i] - 1];
     again.access = accesses_;
     again.address += offset;
+    for (Party* const party : {&again.earlier, &again.later})
+      if (party->lane >= 0) party->lane = (party->lane + static_cast<int>(lanes)) % machine::kLanes;
     f.met.push_back(again);
   }
 }

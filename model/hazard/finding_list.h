@@ -39,6 +39,8 @@ class FindingList {
   };
   // What was added since.
   const Marked& marked() const { return marked_; }
+  // That becomes what was added since, and the other way round.
+  void swap_marked(Marked& other) { std::swap(marked_, other); }
   // That comes so many times more. Returns whether it could be told without the pairs of accesses.
   bool repeat(uint64_t times);
   // The same of findings of which that can be told.
@@ -52,8 +54,8 @@ class FindingList {
   // The same once more; it is added since mark() too.
   void add_again(std::span<const size_t> which);
   // What was added since mark() comes once more, that far behind; counted then says whether no pair was kept
-  // of that.
-  void repeat_at(uint64_t offset);
+  // of that. Both parties' lanes are as many further then, where one is told.
+  void repeat_at(uint64_t offset, uint32_t lanes = 0);
   Finding& add(Kind kind, const Party& earlier, const Party& later, uint64_t address, uint64_t size,
                uint32_t launches_before = 0);
   // Behind these, what another list has of so many accesses that come behind those so far.

@@ -130,9 +130,76 @@ void Operations::reach_otherwise(Way& way, const machine::Access& a, uint64_t pi
   conflicts_.reach_alike(way.r, *way.shadow, piece, {a.bytes, count, apart});
 }
 
+namespace {
+
+// Of pieces that are as far from each other, and do not overlap.
+std::optional<Shadow::Shape> shape_of(const machine::Access& a) {
+  constexpr size_t kFewest = 8;
+  constexpr uint64_t kFarthest = uint64_t{1} << 32;
+  const std::span<const uint64_t> at = a.addresses;
+  if (at.size() < kFewest) return {};
+  const uint64_t step = at[1] - at[0];
+  if (step < a.bytes || step > kFarthest) return {};
+  uint64_t other = 0, next = at[0];
+  for (size_t i = 0; i < at.size(); ++i, next += step) other |= at[i] ^ next;
+  if (other != 0) return {};
+  return Shadow::Shape{at[0], a.bytes, step, at.size()};
+}
+
+}  // namespace
+
+std::optional<Shadow::Shape> Operations::to_be_block(const Way& way, const machine::Access& a) {
+  if (!way.alone || strength(way.site) != 0) return {};
+  const std::optional<Shadow::Shape> shape = shape_of(a);
+  return shape && way.shadow->may_be_block(*shape) ? shape : std::nullopt;
+}
+
 void Operations::access(const machine::Access& a, Cluster& c) {
   Way* const found = way(a.kind == machine::AccessKind::read ? 0 : 1, a, c);
-  if (found != nullptr) reach_all(*found, a, 1, c);
+  if (found == nullptr) return;
+  if (reach_blocks({&found, 1}, {&a, 1}, 0, true)) return;
+  const auto later = to_be_block(*found, a);
+  reach_all(*found, a, 1, c);
+  if (later) found->shadow->make_block(*later);
+}
+
+bool Operations::reach_blocks(std::span<Way* const> ways, std::span<const machine::Access> of,
+                              uint32_t between, bool counted) {
+  std::array<Shadow::Block*, machine::ByTurns::kMost> blocks{};
+  for (size_t w = 0; w < ways.size(); ++w) {
+    // What is strong may leave writes before the last one, which blocks do not have.
+    if (ways[w] == nullptr || !ways[w]->alone || strength(ways[w]->site) != 0) return false;
+    if (!ways[w]->shadow->any_blocks()) return false;
+    const std::optional<Shadow::Shape> shape = shape_of(of[w]);
+    blocks[w] = shape ? ways[w]->shadow->block(*shape) : nullptr;
+    if (blocks[w] == nullptr) return false;
+  }
+  FindingList& findings = ledger_.findings;
+  size_t more = 0;  // of which more comes than counts
+  for (size_t w = 0; w < ways.size(); ++w) {
+    if (w != 0 || !counted) findings.pass(1);
+    conflicts_.reach_first(ways[w]->r, *blocks[w]);
+    if (!conflicts_.counts_alone(findings.marked())) ++more;
+    findings.swap_marked(found_[w]);
+  }
+  const uint64_t count = of.front().addresses.size();
+  // In which order what is counted comes makes no difference.
+  if (more == 0 || (ways.size() == 1 && found_[0].counted)) {
+    for (size_t w = 0; w < ways.size(); ++w)
+      findings.repeat(found_[w].which, (count - 1) * (of[w].bytes >> ShadowPage::kCoarsest));
+    findings.pass((count - 1) * (between + ways.size()));
+    return true;
+  }
+  for (uint64_t i = 1; i < count; ++i) {
+    findings.pass(between);
+    for (size_t w = 0; w < ways.size(); ++w) {
+      findings.pass(1);
+      findings.swap_marked(found_[w]);
+      conflicts_.reach_next(blocks[w]->shape, i * blocks[w]->shape.step);
+      findings.swap_marked(found_[w]);
+    }
+  }
+  return true;
 }
 
 // All pieces, of one memory, each so many accesses behind the one before; the first has been counted as one.
@@ -158,6 +225,16 @@ void Operations::reach_all(Way& way, const machine::Access& a, uint64_t apart, C
 void Operations::by_turns(const machine::ByTurns& turns, Cluster& c) {
   std::array<Way*, machine::ByTurns::kMost> found{};
   for (size_t i = 0; i < turns.of.size(); ++i) found[i] = way(i, turns.of[i], c);
+  if (reach_blocks({found.data(), turns.of.size()}, turns.of, turns.between, false)) return;
+  std::array<std::optional<Shadow::Shape>, machine::ByTurns::kMost> later;
+  for (size_t i = 0; i < turns.of.size(); ++i)
+    if (found[i] != nullptr) later[i] = to_be_block(*found[i], turns.of[i]);
+  reach_by_turns(found, turns, c);
+  for (size_t i = 0; i < turns.of.size(); ++i)
+    if (later[i]) found[i]->shadow->make_block(*later[i]);
+}
+
+void Operations::reach_by_turns(std::span<Way* const> found, const machine::ByTurns& turns, Cluster& c) {
   if (turns.of.size() == 1 && found[0] != nullptr) {
     ledger_.findings.next_access();
     return reach_all(*found[0], turns.of[0], 1 + turns.between, c);

@@ -61,8 +61,16 @@ class Operations {
     }
   }
   void reach_all(Way& way, const machine::Access& a, uint64_t apart, Cluster& c);
+  void reach_by_turns(std::span<Way* const> found, const machine::ByTurns& turns, Cluster& c);
+  // What may become a block behind that access.
+  static std::optional<Shadow::Shape> to_be_block(const Way& way, const machine::Access& a);
+  // All pieces of those, by turns with so many accesses between two of them, where they are blocks; else
+  // false, and nothing is done. `counted`: the first access has been.
+  bool reach_blocks(std::span<Way* const> ways, std::span<const machine::Access> of, uint32_t between,
+                    bool counted);
 
   std::array<Way, machine::ByTurns::kMost> ways_;
+  std::array<FindingList::Marked, machine::ByTurns::kMost> found_;  // of the first pieces of blocks, by way
   Ledger& ledger_;
   Clusters& clusters_;
   Conflicts& conflicts_;

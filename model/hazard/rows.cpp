@@ -163,6 +163,10 @@ uint32_t Checker::reach_row(const machine::Access& a, const Warp& w, Reach r, Vi
     if (last + 1 == row.lanes) break;
     counted = conflicts_.again(uint64_t{row.lanes - last - 1} * row.each);
     if (counted) break;
+    if (last == 0 && conflicts_.again_by_lanes(row, size)) {
+      came[row.lanes - 1] = came[0];
+      break;
+    }
     const uint32_t next = lane + last + 1;
     r.lanes = 1u << next;
     r.map = a.addresses[next];

@@ -52,7 +52,7 @@ void ShadowPage::rows_to_cells() {
 
 std::span<ShadowPage::Row> ShadowPage::parts_of(uint64_t first, uint64_t end) {
   if (row_count_ == 0 && has_cells()) return {};
-  if (!std::ranges::all_of(rows(), &Row::is_part)) return {};
+  if (!std::ranges::all_of(rows(), [](const Row& row) { return row.is_part() || row.is_block(); })) return {};
   make_room(kMostRows);
   std::ranges::sort(rows(), {}, &Row::first);
   split_parts(first);
@@ -79,7 +79,9 @@ bool ShadowPage::has_room_for_part() {
   if (row_count_ == row_room_) make_room(kMostParts);
   for (size_t i = 1; row_count_ == kMostParts && i < row_count_; ++i) {
     Row &before = rows_[i - 1], &row = rows_[i];
-    if (before.end() != row.first || before.write != row.write || before.reads != row.reads) continue;
+    if (!before.is_part() || !row.is_part() || before.end() != row.first || before.write != row.write ||
+        before.reads != row.reads)
+      continue;
     before.each = before.step = static_cast<uint16_t>(before.each + row.each);
     std::copy(rows_.get() + i + 1, rows_.get() + row_count_, rows_.get() + i);
     --row_count_;
@@ -189,8 +191,8 @@ uint32_t ShadowPage::named_alike(const Code* codes, const CellRow& row, uint32_t
 ShadowPage::Acts ShadowPage::acts(const CellRow& row) {
   if (row_count_ != 0) {
     bool beside = true;
-    for (const Row& kept : rows()) {
-      if (kept.of(row)) return {row.lanes, kept.write, false, kept.reads, false};
+    for (Row& kept : rows()) {
+      if (kept.of(row)) return {row.lanes, kept.write, false, kept.reads, false, &kept};
       const uint64_t end = row.first + uint64_t{row.step} * (row.lanes - 1) + row.each;
       beside = beside && (end <= kept.first || kept.end() <= row.first);
     }
@@ -371,7 +373,7 @@ size_t Shadow::bytes() const {
   };
   size_t out = pages_.size() * sizeof(Node) + pages_.bucket_count() * sizeof(void*);
   for (const auto& [number, page] : pages_) out += page.bytes();
-  return out;
+  return out + blocks_.capacity() * sizeof(Block) + free_blocks_.capacity() * sizeof(uint32_t);
 }
 
 }  // namespace bitwell::hazard

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -68,6 +69,8 @@ class ShadowPage {
     uint64_t end() const { return first + uint64_t{step} * (lanes - 1u) + each; }
     // Cells side by side that have the same, as operations leave them.
     bool is_part() const { return lanes == 1 && lane == 0; }
+    // Likewise, but a block has what they hold: the one of the number that stands in `write`.
+    bool is_block() const { return lanes == 0; }
   };
   // Those cells as the parts that the page keeps of them, in their order, which may be changed where they
   // stand; none where it does not keep them so.
@@ -85,6 +88,28 @@ class ShadowPage {
       }
       return {};
     }
+    return {};
+  }
+  // These parts of its cells, side by side, are of the block of that number from now on, which has what they
+  // hold (Shadow::Block); and are parts again that hold this. In between nothing else may be done with it.
+  void give(std::span<Row> parts, uint32_t block);
+  void take_back(uint32_t block, Act write, Readers reads);
+  bool in_blocks() const { return in_blocks_ != 0; }
+  // The block that has the cell; or the first one that has any.
+  std::optional<uint32_t> block_of(uint64_t cell) const {
+    for (const Row& row : rows())
+      if (row.is_block() && row.first <= cell && cell < row.first + uint64_t{row.each}) return row.write;
+    return {};
+  }
+  // Whether one has one of those bytes.
+  bool blocks_have(uint64_t begin, uint64_t end) const {
+    return std::ranges::any_of(rows(), [&](const Row& row) {
+      return row.is_block() && uint64_t{row.first} << shift_ < end && begin < row.end() << shift_;
+    });
+  }
+  std::optional<uint32_t> any_block() const {
+    for (const Row& row : rows())
+      if (row.is_block()) return row.write;
     return {};
   }
   // Of cells, no rows any more: to be called before the next three.
@@ -170,17 +195,18 @@ class ShadowPage {
     bool any_writer = false;  // the record alone is common, whatever lanes have written
     Readers reads = kNoAct;
     bool any_reader = false;  // likewise: the record, or the set but for its turn
+    Row* kept = nullptr;      // where the page keeps that row, until it is changed otherwise
   };
   // Of so many lanes as possible; of none where already the cells of the first differ.
   Acts acts(const CellRow& row);
-  void set_write(const CellRow& row, Act write) {
-    if (Row* const kept = kept_row(row); kept != nullptr)
+  void set_write(const CellRow& row, Act write, Row* found = nullptr) {
+    if (Row* const kept = found != nullptr ? found : kept_row(row); kept != nullptr)
       kept->write = write;
     else
       put(writes_, row, write);
   }
-  void set_reads(const CellRow& row, Readers reads) {
-    if (Row* const kept = kept_row(row); kept != nullptr)
+  void set_reads(const CellRow& row, Readers reads, Row* found = nullptr) {
+    if (Row* const kept = found != nullptr ? found : kept_row(row); kept != nullptr)
       kept->reads = reads;
     else
       put(reads_, row, reads);
@@ -259,7 +285,8 @@ class ShadowPage {
   uint8_t shift_ = kCoarsest;
   // Rows kept, and room for them: then there is no cell that has anything. Of lanes two at most, and of parts
   // three.
-  uint8_t row_count_ : 4 = 0, row_room_ : 4 = 0;
+  uint8_t row_count_ : 3 = 0, row_room_ : 3 = 0;
+  uint8_t in_blocks_ : 1 = 0;  // some of them are a block's
   static constexpr uint8_t kMostRows = 2, kMostParts = 3;
   // Those, of which none has a cell of the other.
   std::unique_ptr<Row[]> rows_;
@@ -268,14 +295,18 @@ class ShadowPage {
 class Shadow {
  public:
   // Calls visit(page, address, first, end) for each page that the bytes are in, which has a cell of its own
-  // for each of their ends: the page's address, and which of its cells they are. It may have rows.
+  // for each of their ends: the page's address, and which of its cells they are. It may have rows, and other
+  // cells may be a block's.
   template <class Visit>
   void each_page(uint64_t address, uint64_t bytes, Visit visit) {
     for (const uint64_t end = address + bytes; address < end;) {
-      ShadowPage& page = page_of(address / kPageBytes);
+      ShadowPage& page = page_there(address / kPageBytes);
       const uint64_t first = address % kPageBytes;
       const uint64_t last = std::min(kPageBytes, first + (end - address));
-      if (const uint64_t mask = (uint64_t{1} << page.shift()) - 1; ((first | last) & mask) != 0) [[unlikely]]
+      const uint64_t mask = (uint64_t{1} << page.shift()) - 1;
+      if (page.in_blocks() && (((first | last) & mask) != 0 || page.blocks_have(first, last))) [[unlikely]]
+        end_blocks(page);
+      if (((first | last) & mask) != 0) [[unlikely]]
         page.refine(std::countr_zero(first | last));
       visit(page, address - first, first >> page.shift(), last >> page.shift());
       address += last - first;
@@ -286,7 +317,7 @@ class Shadow {
   template <class Visit, class Again>
   void each(uint64_t address, uint64_t bytes, Visit visit, Again again) {
     each_page(address, bytes, [&](ShadowPage& page, uint64_t begin, uint64_t first, uint64_t end) {
-      page.to_cells();
+      to_cells(page);
       page.each(
           first, end,
           [&](Cell& cell, uint64_t i) {
@@ -294,6 +325,12 @@ class Shadow {
           },
           again);
     });
+  }
+  // Of cells alone, no rows any more, nor a block's.
+  void to_cells(ShadowPage& page) {
+    if (page.in_blocks()) [[unlikely]]
+      end_blocks(page);
+    page.to_cells();
   }
   // Lanes reach `bytes` each, a power of two, `step` bytes from each other, as many times `bytes`, within a
   // page from the address on: the page, and the row of its cells.
@@ -307,7 +344,7 @@ class Shadow {
   }
   // The parts that a page keeps of those bytes; none where it does not keep all of them so.
   std::span<ShadowPage::Row> parts_there(uint64_t address, uint64_t bytes) {
-    return page_of(address / kPageBytes).parts_there(address % kPageBytes, bytes);
+    return page_there(address / kPageBytes).parts_there(address % kPageBytes, bytes);
   }
   // The same of cells that exist, unchanged.
   template <class Visit>
@@ -317,7 +354,7 @@ class Shadow {
       if (const auto at = pages_.find(address / kPageBytes); at != pages_.end()) {
         const uint64_t size = uint64_t{1} << at->second.shift();
         for (uint64_t a = address / size * size; a < stop; a += size)
-          visit(at->second.cell(a % kPageBytes / size), a, size);
+          visit(cell_of(at->second, a % kPageBytes / size), a, size);
       }
       address = stop;
     }
@@ -329,7 +366,46 @@ class Shadow {
   template <class Again>
   void replace_sets(Again again) {
     for (auto& [number, page] : pages_) page.replace_sets(again);
+    for (Block& block : blocks_)
+      if (block.reads != kNoAct && (block.reads & kMany) != 0) block.reads = again(block.reads);
   }
+  // Pieces of memory as an operation reaches them: so many, of so many bytes each, and as far from each
+  // other.
+  struct Shape {
+    uint64_t address = 0, bytes = 0, step = 0, count = 0;
+
+    bool operator==(const Shape&) const = default;
+  };
+  // Of pieces whose cells all hold the same, what that is. Pages that are parts of it are asked nothing while
+  // pieces of that shape alone are reached; whatever else comes to one of them makes parts of them all.
+  struct Block {
+    Shape shape;
+    Act write = kNoAct;
+    Readers reads = kNoAct;
+  };
+  bool any_blocks() const { return blocks_.size() != free_blocks_.size(); }
+  // The block of that shape; nullptr: there is none.
+  Block* block(const Shape& shape) {
+    if (!any_blocks()) return nullptr;
+    const ShadowPage& page = page_there(shape.address / kPageBytes);
+    const auto number = page.block_of(shape.address % kPageBytes >> page.shift());
+    if (!number || blocks_[*number].shape != shape) return nullptr;
+    block_credit_ = std::min(block_credit_ + 1, kMostCredit);
+    return &blocks_[*number];
+  }
+  // Whether it is worth while to make one of such pieces, when they have been reached: they are parts of
+  // pages already, and most of those made so far were of use.
+  bool may_be_block(const Shape& shape) {
+    if (block_credit_ <= 0) return false;
+    if (shape.step == shape.bytes)
+      return !parts_there(shape.address,
+                          std::min(kPageBytes - shape.address % kPageBytes, shape.bytes * shape.count))
+                  .empty();
+    return !parts_there(shape.address, shape.bytes).empty() &&
+           !parts_there(shape.address + (shape.count - 1) * shape.step, shape.bytes).empty();
+  }
+  // Makes one, if they hold the same.
+  void make_block(const Shape& shape);
   // Of all pages and what leads to them.
   size_t bytes() const;
   size_t touched() const { return pages_.size() * kPageBytes; }
@@ -345,6 +421,13 @@ class Shadow {
   static constexpr int kFewestRecentBits = 8, kMostRecentBits = 12;
 
   ShadowPage& page_of(uint64_t number) {
+    ShadowPage& page = page_there(number);
+    if (page.in_blocks()) [[unlikely]]
+      end_blocks(page);
+    return page;
+  }
+  // Though it may be a part of blocks.
+  ShadowPage& page_there(uint64_t number) {
     if (!recent_.empty()) [[likely]] {
       const Recent& recent = recent_[number * 0x9E3779B97F4A7C15 >> recent_shift_];
       if (recent.number == number) [[likely]]
@@ -353,10 +436,25 @@ class Shadow {
     return remember(number);
   }
   ShadowPage& remember(uint64_t number);
+  // Calls visit(address, bytes) for what is of one page each, as long as that says true; says whether it
+  // always did.
+  template <class Visit>
+  static bool each_page_of(const Shape& s, Visit visit);
+  // Those that the page is a part of are none any more.
+  void end_blocks(ShadowPage& page);
+  Cell cell_of(const ShadowPage& page, uint64_t i) const {
+    const auto number = page.in_blocks() ? page.block_of(i) : std::nullopt;
+    return number ? Cell{blocks_[*number].write, kNoAct, blocks_[*number].reads} : page.cell(i);
+  }
 
   std::unordered_map<uint64_t, ShadowPage> pages_;  // by address / kPageBytes
   std::vector<Recent> recent_;                      // none before the first page
   int recent_shift_ = 64 - kFewestRecentBits;       // from a page's hash to its place there
+  std::vector<Block> blocks_;
+  std::vector<uint32_t> free_blocks_;  // numbers of those that are none any more
+  // How many more may be made: one for each that was reached as such.
+  static constexpr int kMostCredit = 256;
+  int block_credit_ = kMostCredit;
 };
 
 }  // namespace bitwell::hazard

@@ -45,6 +45,47 @@ void expect_same(const Shadow& shadow, const Bytes& bytes, const std::string& wh
     });
 }
 
+// Pieces whose cells all hold the same are kept once, until somebody comes to a byte of one otherwise.
+TEST(Shadow, KeepsPiecesOfAShapeOnce) {
+  for (const uint64_t step : {64, 128, 192, 256, 512, 2048}) {
+    Shadow shadow;
+    const Shadow::Shape shape{4096 + 64, 64, step, 32};
+    const auto each = [&](auto visit) {
+      for (uint64_t i = 0; i < shape.count; ++i) visit(shape.address + i * shape.step);
+    };
+    each([&](uint64_t at) {
+      shadow.each_page(at, shape.bytes, [](ShadowPage& page, uint64_t, uint64_t first, uint64_t end) {
+        for (ShadowPage::Row& part : page.parts(first, end))
+          part.write = act(7, 0), part.reads = kMany | act(8, 0);
+      });
+    });
+    EXPECT_EQ(shadow.block(shape), nullptr);
+    ASSERT_TRUE(shadow.may_be_block(shape));
+    shadow.make_block(shape);
+    Shadow::Block* const block = shadow.block(shape);
+    ASSERT_NE(block, nullptr) << step;
+    EXPECT_EQ(shadow.block({shape.address, 64, step, 31}), nullptr);
+    block->write = act(9, 3);
+    shadow.replace_sets([](Readers readers) { return readers + act(1, 0); });
+    const Cell want{act(9, 3), kNoAct, kMany | act(9, 0)};
+    const auto holds = [&](uint64_t at, const Cell& cell) {
+      shadow.each_touched(at, 1, [&](const Cell& got, uint64_t, uint64_t) { EXPECT_EQ(got, cell) << step; });
+    };
+    each([&](uint64_t at) { holds(at, want), holds(at + 63, want); });
+    if (step != 64) holds(shape.address + 64, {});
+    holds(shape.address - 1, {});
+    const uint64_t other = shape.address + 5 * step + 16;
+    shadow.each(
+        other, 4, [](Cell& cell, uint64_t, uint64_t) { cell.write = act(2, 1); },
+        [](size_t) { return false; });
+    EXPECT_EQ(shadow.block(shape), nullptr);
+    EXPECT_FALSE(shadow.any_blocks());
+    each([&](uint64_t at) { holds(at, want), holds(at + 63, want); });
+    holds(other, {act(2, 1), kNoAct, want.reads});
+    holds(other + 4, want);
+  }
+}
+
 TEST(Shadow, APageTakesMoreRecordsThanItHasCells) {
   Shadow shadow;
   Bytes bytes;

@@ -303,6 +303,43 @@ TEST(Rows, OfLanesOfWhichSomeHaveWaitedForTheirCopiesTheOthersReadsStay) {
       }
 }
 
+// Of a row that races each lane's pair is kept, with the lane that has reached its bytes before.
+TEST(Rows, ThatRaceKeepThePairOfEachLane) {
+  for (const uint64_t bytes : {4, 16})
+    for (const uint32_t further : {0u, 5u}) {
+      Trace t;
+      t.checker.keep(1000);
+      t.access(1, {{}, 0, kAll}, AccessKind::write, global(0), {}, bytes, bytes);
+      t.access(2, {{}, 1, kAll}, AccessKind::write, global(bytes * further), {}, bytes, bytes);
+      ASSERT_EQ(t.kinds(), Lines{"race 1 2"});
+      const MetList& met = t.checker.findings()[0].met;
+      ASSERT_EQ(met.size(), machine::kLanes - further);
+      for (uint32_t i = 0; i < met.size(); ++i) {
+        EXPECT_EQ(met[i].later.lane, static_cast<int>(i)) << bytes;
+        EXPECT_EQ(met[i].earlier.lane, static_cast<int>(i + further)) << bytes;
+        EXPECT_EQ(met[i].address, global(bytes * (i + further)));
+        EXPECT_EQ(met[i].access, 2u);
+      }
+    }
+}
+
+// What came of a row does not come of the next one, where the warp has learned in between that this is behind
+// it: its own time is the same.
+TEST(Rows, ComeToSomethingElseWhenMoreIsKnown) {
+  for (const bool learns : {false, true}) {
+    Trace t;
+    const Who first{{}, 0, kAll}, second{{}, 1, kAll};
+    for (const uint64_t row : {0, 128}) t.access(1, first, AccessKind::write, shared(0, row), {}, 4, 4);
+    t.meets(2, first, Sync::warp_met);
+    t.write(3, {{}, 0, 1}, shared(0, 8192), {Semantics::release, Scope::cta});
+    t.access(4, second, AccessKind::read, shared(0, 0), {}, 4, 4);
+    if (learns) t.read(5, second, shared(0, 8192), {Semantics::acquire, Scope::cta});
+    t.access(4, second, AccessKind::read, shared(0, 128), {}, 4, 4);
+    ASSERT_EQ(t.kinds(), Lines{"race 1 4"});
+    EXPECT_EQ(t.checker.findings()[0].count, learns ? 32u : 64u);
+  }
+}
+
 // Loops over rows that race, of which what came of one is made of others: it is what comes of each by itself,
 // as where something that means nothing comes between any two, or where each pair of accesses is kept.
 TEST(Rows, OfALoopComeToWhatEachComesTo) {
