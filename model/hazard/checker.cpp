@@ -26,6 +26,8 @@ void Checker::tell(const machine::Event& event) {
   const auto* const a = std::get_if<machine::Access>(&event.what);
   if (a == nullptr || a->operation != 0 || a->mbarrier || a->order.semantics != machine::Semantics::weak)
     conflicts_.forget_rows();
+  else if (told_as_row(*a))
+    return;
   if (a != nullptr) {
     Cluster& c = clusters_.of(event.first_cta);
     begin_part({&c, a->mbarrier ? 0 : a->operation});
@@ -237,18 +239,40 @@ bool may_be_row(const machine::Access& a) {
 
 }  // namespace
 
-Checker::LanesWay& Checker::lanes_way(const machine::Access& a, Cluster& c) {
+// Of those lanes by that instruction, if nothing has happened since but weak accesses.
+Checker::LanesWay* Checker::known_way(const machine::Access& a) {
   LanesWay& way = lanes_ways_[(static_cast<uint32_t>(a.ptx_line) + 5 * static_cast<uint32_t>(a.warp)) %
                               lanes_ways_.size()];
-  if (way.series == conflicts_.rows_series() && way.number == a.warp && way.site.ptx_line == a.ptx_line &&
-      way.site.kind == a.kind && way.site.order == a.order && way.cta == a.cta)
-    return way;
+  return way.series == conflicts_.rows_series() && way.site.ptx_line == a.ptx_line && way.number == a.warp &&
+                 way.cta == a.cta && way.site.kind == a.kind && way.site.order == a.order
+             ? &way
+             : nullptr;
+}
+
+// As most often: a row like the last one by that instruction, if that is all there is to it.
+bool Checker::told_as_row(const machine::Access& a) {
+  const LanesWay* const way = held_back_ ? nullptr : known_way(a);
+  if (way == nullptr || !way->as_row || !may_be_row(a) || !in_row(a) || !page_row(a, *way->cluster, way->row))
+    return false;
+  ledger_.findings.next_access();
+  conflicts_.next_event();
+  last_part_ = {};
+  conflicts_.drop_sets(clusters_);
+  return true;
+}
+
+Checker::LanesWay& Checker::lanes_way(const machine::Access& a, Cluster& c) {
+  if (LanesWay* const known = known_way(a); known != nullptr) return *known;
+  LanesWay& way = lanes_ways_[(static_cast<uint32_t>(a.ptx_line) + 5 * static_cast<uint32_t>(a.warp)) %
+                              lanes_ways_.size()];
   Warp& w = clusters_.warp_of(c, a.cta, a.warp);
   way.series = conflicts_.rows_series();
   way.cta = a.cta;
   way.number = a.warp;
   way.site = {a.ptx_line, Actor::thread, a.kind, a.order};
+  way.cluster = &c;
   way.warp = &w;
+  way.as_row = false;
   way.alike = alike(w);
   const uint32_t record = ledger_.records.record({w.unit, w.time, ledger_.records.site(way.site)});
   way.row = {&w, w.known[0].get(), way.alike, &way.site, record};
@@ -257,9 +281,10 @@ Checker::LanesWay& Checker::lanes_way(const machine::Access& a, Cluster& c) {
 
 void Checker::lanes_access(const machine::Access& a, Cluster& c) {
   if (a.order.proxy == machine::Proxy::non_coherent) conflicts_.past_cache();
-  const LanesWay& way = lanes_way(a, c);
+  LanesWay& way = lanes_way(a, c);
   const bool rows = may_be_row(a);
   const uint32_t at_once = rows ? row_access(a, c, way.row) : 0;
+  way.as_row = at_once == ~0u && (!addresses_ || addresses_->passes(a));
   if (rows && at_once == a.lanes) return;
   Warp& w = *way.warp;
   const bool is_strong = a.order.semantics != machine::Semantics::weak;

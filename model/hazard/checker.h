@@ -111,11 +111,20 @@ class Checker {
     std::array<uint32_t, 3> cta{};
     int number = 0;  // of the warp
     Site site{};
+    Cluster* cluster = nullptr;
     Warp* warp = nullptr;
-    bool alike = false;  // all lanes know the same
+    bool alike = false;   // all lanes know the same
+    bool as_row = false;  // the last of them was a row, and nothing else is asked of such
     RowReach row{};
   };
+  LanesWay* known_way(const machine::Access& a);
   LanesWay& lanes_way(const machine::Access& a, Cluster& c);
+  bool told_as_row(const machine::Access& a);
+  bool page_row(const machine::Access& a, Cluster& c, const RowReach& r);
+  bool may_have_rows(const Shadow* shadow) const {
+    return shadow != nullptr &&
+           (shadow != &ledger_.global ? !clusters_.several_ctas() : !launches_.overlaps());
+  }
   uint32_t row_access(const machine::Access& a, Cluster& c, const RowReach& r);
   uint32_t reach_row(const machine::Access& a, const Warp& w, Reach r, Viewer& viewer, Shadow& shadow,
                      uint32_t lanes);
@@ -139,7 +148,7 @@ class Checker {
   std::unique_ptr<HeldBack> held_back_, spent_;  // while something is; what it was then
   bool forgot_too_much_ = false;
   Part last_part_;  // if the last event was of one
-  std::array<LanesWay, 64> lanes_ways_;
+  std::array<LanesWay, 32> lanes_ways_;
 };
 
 }  // namespace bitwell::hazard

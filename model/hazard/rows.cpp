@@ -68,30 +68,27 @@ Run up_to(const machine::Access& a, uint32_t first, uint64_t end) {
 
 }  // namespace
 
+// Whether lanes that are all in a row are done with, as a row of one page.
+bool Checker::page_row(const machine::Access& a, Cluster& c, const RowReach& r) {
+  const uint64_t address = a.addresses[0], all = a.bytes * machine::kLanes;
+  if (address % a.bytes != 0 || address % ShadowPage::kPageBytes + all > ShadowPage::kPageBytes) return false;
+  Shadow* const shadow = shadow_of(c, ledger_.global, address);
+  if (!may_have_rows(shadow)) return false;
+  auto [page, row] = shadow->row(address, a.bytes, a.bytes, 0, machine::kLanes, 1);
+  const ShadowPage::Acts found = page.acts(row);
+  return found.lanes == machine::kLanes &&
+         ((a.unchanged == 0 && conflicts_.made_as_before(r, page, row, found)) ||
+          conflicts_.reach(r, page, row, found));
+}
+
 // The lanes that are done with: those in a row that find nothing but what is ordered, in cells that are
 // alike. Others are looked at one by one.
 uint32_t Checker::row_access(const machine::Access& a, Cluster& c, const RowReach& r) {
   uint32_t done = 0, apart = 1;
   int alone = 0;  // lanes in turn that nobody follows: where each lane has a row of a matrix, all are
-  const bool whole = in_row(a);              // as most often
-  bool in_turn = whole && a.unchanged == 0;  // nothing was left undone
-  const auto may_be_of = [&](const Shadow* shadow) {
-    return shadow != nullptr &&
-           (shadow != &ledger_.global ? !clusters_.several_ctas() : !launches_.overlaps());
-  };
-  // As most often: a row of a page.
-  if (const uint64_t address = a.addresses[0], all = a.bytes * machine::kLanes;
-      whole && address % a.bytes == 0 && address % ShadowPage::kPageBytes + all <= ShadowPage::kPageBytes) {
-    Shadow* const shadow = shadow_of(c, ledger_.global, address);
-    if (!may_be_of(shadow)) return 0;
-    auto [page, row] = shadow->row(address, a.bytes, a.bytes, 0, machine::kLanes, 1);
-    const ShadowPage::Acts found = page.acts(row);
-    if (found.lanes == machine::kLanes) {
-      const bool reached = (in_turn && conflicts_.made_as_before(r, page, row, found)) ||
-                           conflicts_.reach(r, page, row, found);
-      return reached ? ~0u : 0;
-    }
-  }
+  const bool whole = in_row(a);
+  bool in_turn = whole && a.unchanged == 0;    // nothing was left undone
+  if (whole && page_row(a, c, r)) return ~0u;  // as most often
   for (uint32_t lanes = whole ? ~0u : a.lanes & ~beside_alike(a); lanes != 0;) {
     const auto first = static_cast<uint32_t>(std::countr_zero(lanes));
     const uint64_t address = a.addresses[first];
@@ -101,7 +98,7 @@ uint32_t Checker::row_access(const machine::Access& a, Cluster& c, const RowReac
     apart = run.apart;
     alone = std::has_single_bit(run.lanes) ? alone + 1 : 0;
     Shadow* const shadow = shadow_of(c, ledger_.global, address);
-    if (!may_be_of(shadow) || address % a.bytes != 0) {
+    if (!may_have_rows(shadow) || address % a.bytes != 0) {
       in_turn = false;
       continue;
     }

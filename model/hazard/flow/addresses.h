@@ -28,6 +28,11 @@ class Addresses {
   bool asks_for_reads(int ptx_line) const {
     return objects_->read_at(ptx_line) != nullptr || !objects_->local_pointers()->none();
   }
+  // Whether nothing is found of what lanes reach by that instruction, whatever it is.
+  bool passes(const machine::Access& a) const {
+    return object_of(a) == nullptr && objects_->heap_at(a.ptx_line) == Objects::Heap::none &&
+           objects_->local_pointers()->none();
+  }
   // Whether it is the act of malloc or free, and not an access.
   bool access(const machine::Access& a, Cluster& c);
 

@@ -69,7 +69,7 @@ void Message::publish(const Known& known, Scope scope, const Domain& who) {
     return n.scope == scope && who.with(n.from) == Scope::cta;
   });
   if (same != narrow.end())
-    same->known = joined(same->known, known);
+    same->known = same->known == before ? after : joined(same->known, known);
   else
     narrow.push_back({known, scope, who});
   narrow_ = std::make_shared<const std::vector<Narrow>>(std::move(narrow));

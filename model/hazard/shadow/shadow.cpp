@@ -353,16 +353,16 @@ size_t ShadowPage::bytes() const {
 }
 
 ShadowPage& Shadow::remember(uint64_t number) {
-  ShadowPage& page = pages_[number];
+  auto& entry = *pages_.try_emplace(number).first;
   const size_t count = size_t{1} << (64 - recent_shift_);
   if (recent_.empty()) {
     recent_.resize(count);
-  } else if (pages_.size() > 8 * count && recent_shift_ > 64 - kMostRecentBits) {
+  } else if (pages_.size() > 4 * count && recent_shift_ > 64 - kMostRecentBits) {
     --recent_shift_;
-    recent_.assign(2 * count, Recent{});
+    recent_.assign(2 * count, nullptr);
   }
-  recent_[number * 0x9E3779B97F4A7C15 >> recent_shift_] = {number, &page};
-  return page;
+  recent_[number * 0x9E3779B97F4A7C15 >> recent_shift_] = &entry;
+  return entry.second;
 }
 
 size_t Shadow::bytes() const {

@@ -414,11 +414,8 @@ class Shadow {
   static constexpr uint64_t kPageBytes = ShadowPage::kPageBytes;
 
   // Of the pages that were asked for of late: lanes of a warp take turns at as many.
-  struct Recent {
-    uint64_t number = UINT64_MAX;
-    ShadowPage* page = nullptr;
-  };
-  static constexpr int kFewestRecentBits = 8, kMostRecentBits = 12;
+  using Recent = std::unordered_map<uint64_t, ShadowPage>::value_type*;  // or nullptr
+  static constexpr int kFewestRecentBits = 8, kMostRecentBits = 13;
 
   ShadowPage& page_of(uint64_t number) {
     ShadowPage& page = page_there(number);
@@ -429,9 +426,9 @@ class Shadow {
   // Though it may be a part of blocks.
   ShadowPage& page_there(uint64_t number) {
     if (!recent_.empty()) [[likely]] {
-      const Recent& recent = recent_[number * 0x9E3779B97F4A7C15 >> recent_shift_];
-      if (recent.number == number) [[likely]]
-        return *recent.page;
+      const Recent recent = recent_[number * 0x9E3779B97F4A7C15 >> recent_shift_];
+      if (recent != nullptr && recent->first == number) [[likely]]
+        return recent->second;
     }
     return remember(number);
   }
