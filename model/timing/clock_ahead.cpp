@@ -12,6 +12,13 @@ namespace {
 using Form = run::Reach::Form;
 constexpr uint64_t kMostShared = 16;  // bytes of a lane
 
+// Whether they stand side by side; `many`: how many they are then.
+bool side_by_side(uint32_t lanes, uint32_t& many) {
+  const uint32_t from_first = lanes >> std::countr_zero(lanes);
+  many = static_cast<uint32_t>(std::countr_one(from_first));
+  return (from_first & (from_first + 1)) == 0;
+}
+
 // How far what lanes reach lies apart from lane to lane, where that is the same for all.
 std::optional<uint64_t> stride(const run::Reach& r) {
   const uint32_t others = r.lanes & (r.lanes - 1);
@@ -19,6 +26,12 @@ std::optional<uint64_t> stride(const run::Reach& r) {
   const auto first = static_cast<uint32_t>(std::countr_zero(r.lanes));
   const auto second = static_cast<uint32_t>(std::countr_zero(others));
   const uint64_t apart = r.addresses[second] - r.first;
+  if (uint32_t many = 0; side_by_side(r.lanes, many)) {
+    const uint64_t* const at = &r.addresses[first];
+    uint64_t other = 0;
+    for (uint32_t k = 1; k < many; ++k) other |= (at[k] - at[k - 1]) ^ apart;
+    return other == 0 ? std::optional(apart) : std::nullopt;
+  }
   if (second - first > 1 && apart % (second - first) != 0) return {};
   const uint64_t out = apart / (second - first), begin = r.first - first * out;
   for (uint32_t lanes = others; lanes != 0; lanes &= lanes - 1) {
@@ -53,6 +66,8 @@ uint32_t wavefronts(const run::Reach& r) {
     if (words == 0 && updates) return static_cast<uint32_t>(std::popcount(r.lanes));
     if (words == 0 || words % 2 != 0) return 1;
     const auto again = static_cast<int>(kBanks >> std::min(std::countr_zero(words), 5));
+    if (uint32_t many = 0; side_by_side(r.lanes, many))
+      return (many + static_cast<uint32_t>(again) - 1) / static_cast<uint32_t>(again);
     uint32_t every = 1;
     for (int lanes = again; lanes < machine::kLanes; lanes *= 2) every |= every << lanes;
     for (int first = 0; first < again; ++first)
