@@ -105,8 +105,11 @@ void Clock::starts(const run::Cluster& cluster) {
   for (size_t i = 0; i < time->warps.size(); ++i) {
     WarpTime& w = time->warps[i];
     Ahead ahead = std::move(w.ahead);
+    std::unique_ptr<Spread> spread = std::move(w.spread);
     w = {};
     w.ahead = std::move(ahead);
+    w.spread = std::move(spread);
+    if (w.spread != nullptr) w.spread->forget();
     w.clock = w.pending = begin;
     w.rows = time->rows[i * lines].four.data() + rounds;
     std::fill(w.rows - rounds, w.rows, WarpTime::Row{.at = -1});

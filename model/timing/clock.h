@@ -111,6 +111,7 @@ class Clock final : public run::Timekeeper {
   struct Watched;
   struct Access;
   struct Scattered;
+  struct ScatteredAgain;
   struct InARow;
   struct InALine;
   struct Region;

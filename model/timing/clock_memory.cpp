@@ -102,12 +102,6 @@ Time Clock::shared(const Access& a, Multiprocessor& sm, Time start) {
   return sm.memory.take(start, fronts * time(Key::shared_interval));
 }
 
-// The sectors of a line that lanes reach, a bit each.
-struct LineSectors {
-  uint64_t line;
-  uint32_t sectors;
-};
-
 // What lanes reach that have addresses of their own: lines in their order.
 struct Clock::Scattered {
   std::array<LineSectors, 32 * 17> lines;
@@ -144,8 +138,9 @@ struct Clock::Scattered {
     return all;
   }
   LineSectors at(size_t k) const { return lines[k]; }
+  uint64_t first_byte(size_t, uint64_t sector) const { return first_byte(addresses, bytes, sector); }
   // A sector may begin before the region in which the bytes lie that are reached in it.
-  uint64_t first_byte(uint64_t sector) const {
+  static uint64_t first_byte(Notes addresses, uint32_t bytes, uint64_t sector) {
     for (size_t lane = 0; lane < addresses.size(); ++lane)
       if (const uint64_t from = addresses[lane];
           from / kSector <= sector && sector <= (from + bytes - 1) / kSector)
@@ -174,6 +169,23 @@ struct Clock::Scattered {
   }
 };
 
+// The same, where the warp reached these sectors before: where their lines stood in the first cache is known.
+struct Clock::ScatteredAgain {
+  Spread& known;
+  uint32_t bytes;
+  const Notes addresses;
+  size_t count = known.count();
+
+  size_t sectors() const { return known.sectors(); }
+  LineSectors at(size_t k) const { return known.line(k).is; }
+  L1::Place& place(size_t k) const { return known.line(k).place; }
+  uint64_t first_byte(size_t k, uint64_t sector) const {
+    // Most often each lane has a line of its own.
+    if (count == Spread::kLanes && addresses[k] / kSector == sector) return addresses[k];
+    return Scattered::first_byte(addresses, bytes, sector);
+  }
+};
+
 // What they reach that follows each other.
 struct Clock::InARow {
   uint64_t from, to;
@@ -186,7 +198,7 @@ struct Clock::InARow {
     const uint64_t line = from / kLine + k;
     return {line, sectors_between(line, from, to)};
   }
-  uint64_t first_byte(uint64_t sector) const { return std::max(from, sector * kSector); }
+  uint64_t first_byte(size_t, uint64_t sector) const { return std::max(from, sector * kSector); }
 };
 
 // The same, where that is one line.
@@ -200,7 +212,7 @@ struct Clock::InALine {
   LineSectors at(size_t) const {
     return {from / kLine, (2u << last / kSector % kSectors) - (1u << from / kSector % kSectors)};
   }
-  uint64_t first_byte(uint64_t sector) const { return std::max(from, sector * kSector); }
+  uint64_t first_byte(size_t, uint64_t sector) const { return std::max(from, sector * kSector); }
 };
 
 template <class Reached>
@@ -219,7 +231,7 @@ template <class Reached>
     if (reached.count != 0) {
       const auto [line, sectors] = reached.at(0);
       const uint64_t lowest =
-          reached.first_byte(line * kSectors + static_cast<uint64_t>(std::countr_zero(sectors)));
+          reached.first_byte(0, line * kSectors + static_cast<uint64_t>(std::countr_zero(sectors)));
       if (Region* const region = region_of(lowest); region != nullptr) region->asked->written += of.bytes;
     }
     dram_.take(start, of.dram);
@@ -227,14 +239,21 @@ template <class Reached>
   }
   Time end = served + time(Key::l1_latency);
   const bool cached = kind == machine::AccessKind::read && i.cached;
+  const auto misses = [&](size_t k, uint64_t line, uint32_t wanted) -> uint32_t {
+    if constexpr (requires { reached.place(k); })
+      return sm.l1.misses(line, touched_.number(line), wanted, reached.place(k));
+    else
+      return sm.l1.misses(line, touched_.number(line), wanted);
+  };
   for (size_t k = 0; k < reached.count; ++k) {
+    if constexpr (requires { reached.place(k); })
+      if (cached && sm.l1.has(reached.place(k))) continue;
     const auto [line, wanted] = reached.at(k);
-    for (uint32_t missing = cached ? sm.l1.misses(line, touched_.number(line), wanted) : wanted;
-         missing != 0;) {
+    for (uint32_t missing = cached ? misses(k, line, wanted) : wanted; missing != 0;) {
       const auto first = static_cast<uint32_t>(std::countr_zero(missing));
       const auto run = static_cast<uint32_t>(std::countr_one(missing >> first));
-      end = std::max(end, from_l2(reached.first_byte(line * kSectors + first), of_sectors_[run], sm, served,
-                                  time(Key::l2_latency), time(Key::dram_latency), nullptr));
+      end = std::max(end, from_l2(reached.first_byte(k, line * kSectors + first), of_sectors_[run], sm,
+                                  served, time(Key::l2_latency), time(Key::dram_latency), nullptr));
       missing &= ~(((1u << run) - 1) << first);
     }
   }
@@ -242,7 +261,19 @@ template <class Reached>
 }
 
 Time Clock::scattered(const Access& a, Notes addresses, const Info& i, Multiprocessor& sm, Time start) {
-  return lines(static_cast<machine::AccessKind>(a.kind), Scattered(a, addresses), i, sm, start);
+  const auto kind = static_cast<machine::AccessKind>(a.kind);
+  std::unique_ptr<Spread>& known = warp_->spread;
+  if (known != nullptr && known->is_again(addresses.data(), a.bytes, addresses.size()))
+    return lines(kind, ScatteredAgain{*known, a.bytes, addresses}, i, sm, start);
+  const Scattered reached(a, addresses);
+  constexpr size_t kFew = 12;  // lines, which are as soon looked for
+  if (reached.count < kFew || addresses.size() != Spread::kLanes || kind != machine::AccessKind::read ||
+      !i.cached)
+    return lines(kind, reached, i, sm, start);
+  if (known == nullptr) known = std::make_unique<Spread>();
+  known->remember(addresses.data(), a.bytes, reached.lines.data(), reached.count);
+  if (known->empty()) return lines(kind, reached, i, sm, start);
+  return lines(kind, ScatteredAgain{*known, a.bytes, addresses}, i, sm, start);
 }
 
 Time Clock::in_a_row(machine::AccessKind kind, const InARow& row, const Info& i, Multiprocessor& sm,

@@ -131,7 +131,8 @@ struct alignas(64) Clock::WarpTime {
   // reached; until all of it has.
   uint32_t noted = 0;
   Ahead ahead;
-  Ahead::Soon soon{};  // what it reaches next in global memory
+  Ahead::Soon soon{};              // what it reaches next in global memory
+  std::unique_ptr<Spread> spread;  // none: it has not reached that many lines yet
   // When it issued products and copies of tensor memory that have not begun, in order.
   std::vector<Time> issues;
   size_t begun = 0;  // of those

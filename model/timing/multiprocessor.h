@@ -28,12 +28,34 @@ class alignas(64) L1 {
     __builtin_prefetch(&sets_[set]);
     __builtin_prefetch(&orders_[set]);
   }
-  // Which of those sectors of a line it has not got; from now on it has them. `number`: the line's own.
+  // Sectors of a line, and where that stands until another one comes there.
+  struct Place {
+    uint32_t at = 0, is = 1, mask = 0;  // never there
+  };
+  // Whether that line still stands there, and has those sectors: then it is the most recent one, as if
+  // misses() had been asked.
+  [[gnu::always_inline]] bool has(const Place& place) {
+    constexpr int kWayBits = std::countr_zero(kWays);
+    const uint32_t set = place.at >> kWayBits, way = place.at % kWays;
+    if ((sets_[set].ways[way] & place.mask) != place.is) return false;
+    orders_[set] = to_front(orders_[set], way);
+    return true;
+  }
+  // Which of those sectors of a line it has not got; from now on it has them. `number`: the line's own. `to`:
+  // where they stand from now on.
   uint32_t misses(uint64_t line, uint32_t number, uint32_t sectors) {
+    Place to;
+    return misses(line, number, sectors, to);
+  }
+  [[gnu::always_inline]] uint32_t misses(uint64_t line, uint32_t number, uint32_t sectors, Place& to) {
     const uint64_t which = set_of(line ^ (line >> 9));
     std::array<uint32_t, kWays>& ways = sets_[which].ways;
     uint64_t& order = orders_[which];
     const uint32_t there = number + 1;
+    const auto stands_at = [&](uint64_t way) {
+      to = {static_cast<uint32_t>(which * kWays + way), there << kSectors | sectors,
+            ~uint32_t{0} << kSectors | sectors};
+    };
     // All at once; it is in one place at most.
     Four found{};
     for (uint32_t k = 0; k < kWays; k += 4) {
@@ -48,10 +70,12 @@ class alignas(64) L1 {
       const uint64_t last = order >> (64 - kPlaceBits);
       order = order << kPlaceBits | last;
       ways[last] = there << kSectors | sectors;
+      stands_at(last);
       return sectors;
     }
     uint32_t& way = ways[place - 1];
     order = to_front(order, place - 1);
+    stands_at(place - 1);
     const uint32_t missing = sectors & ~way;
     way |= sectors;
     return missing;
@@ -86,6 +110,67 @@ class alignas(64) L1 {
   std::vector<Set> sets_;
   std::vector<uint64_t> orders_;
   uint64_t count_ = 1, inverse_ = UINT64_MAX;
+};
+
+// The sectors of a line that lanes reach, a bit each.
+struct LineSectors {
+  uint64_t line;
+  uint32_t sectors;
+};
+
+// Where a warp's lanes reached last that have addresses of their own: in a loop they most often go on in the
+// same sectors.
+class Spread {
+ public:
+  static constexpr size_t kLanes = 32, kSector = 32;
+  struct Line {
+    LineSectors is{};
+    L1::Place place{};  // where the first cache had it
+  };
+
+  // Of all lanes, each of which reaches bytes of one sector: their addresses, side by side, and the lines
+  // that they reach, no more than there are lanes. What is no such access is not remembered.
+  void remember(const void* addresses, uint32_t bytes, const LineSectors* lines, size_t count) {
+    bytes_ = 0;
+    if (!std::has_single_bit(bytes) || bytes > kSector || count > kLanes) return;
+    std::memcpy(addresses_.data(), addresses, sizeof addresses_);
+    bytes_ = bytes;
+    if (!is_again(addresses, bytes)) {  // some reach two
+      bytes_ = 0;
+      return;
+    }
+    count_ = count;
+    sectors_ = 0;
+    for (size_t k = 0; k < count; ++k) {
+      lines_[k] = {lines[k], {}};
+      sectors_ += static_cast<size_t>(std::popcount(lines[k].sectors));
+    }
+  }
+  void forget() { bytes_ = 0; }
+  bool empty() const { return bytes_ == 0; }
+  // Whether so many lanes reach so many bytes in the same sectors, each in its own.
+  bool is_again(const void* addresses, uint32_t bytes, size_t lanes = kLanes) const {
+    if (lanes != kLanes || bytes != bytes_ || bytes == 0) return false;
+    Two others{}, all{};
+    for (size_t lane = 0; lane < kLanes; lane += 2) {
+      Two now, then;
+      std::memcpy(&now, static_cast<const uint64_t*>(addresses) + lane, sizeof now);
+      std::memcpy(&then, &addresses_[lane], sizeof then);
+      others |= now ^ then;
+      all |= now;
+    }
+    return ((others[0] | others[1]) / kSector | ((all[0] | all[1]) & (bytes - 1))) == 0;
+  }
+  size_t count() const { return count_; }
+  size_t sectors() const { return sectors_; }
+  Line& line(size_t k) { return lines_[k]; }
+
+ private:
+  using Two [[gnu::vector_size(16)]] = uint64_t;
+  std::array<uint64_t, kLanes> addresses_{};
+  std::array<Line, kLanes> lines_;
+  uint32_t bytes_ = 0;  // of each lane; 0: nothing is remembered
+  size_t count_ = 0, sectors_ = 0;
 };
 
 enum class Pipe : uint8_t { alu, fma, fp64, sfu };
