@@ -1,7 +1,7 @@
 // Probes of a GPU at hand.
 #pragma once
 #include "verify/device/driver.h"
-#include "verify/probe/cost/cost.h"
+#include "verify/cost_probe/cost.h"
 
 namespace bitwell::gpu {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "probed.h"
-#include "verify/probe/cost/cost.h"
+#include "verify/cost_probe/cost.h"
 #include "verify/session/time.h"
 
 namespace bitwell::timing {

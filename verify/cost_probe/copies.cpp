@@ -1,7 +1,7 @@
 // Bulk and tensor copies between global and shared memory, issued by one thread.
 #include <fmt/format.h>
 
-#include "verify/probe/cost/cost.h"
+#include "verify/cost_probe/cost.h"
 
 namespace bitwell::cost_probe {
 namespace {

@@ -1,7 +1,7 @@
 // What threads wait for: barriers of a CTA and of a cluster, mbarriers, other CTAs' shared memory.
 #include <fmt/format.h>
 
-#include "verify/probe/cost/cost.h"
+#include "verify/cost_probe/cost.h"
 
 namespace bitwell::cost_probe {
 namespace {

@@ -1,7 +1,7 @@
 // Instructions that compute in registers, or among the lanes of a warp.
 #include <fmt/format.h>
 
-#include "verify/probe/cost/cost.h"
+#include "verify/cost_probe/cost.h"
 
 namespace bitwell::cost_probe {
 namespace {

@@ -1,7 +1,7 @@
 // Products of matrices: a warp's, and a warpgroup's.
 #include <fmt/format.h>
 
-#include "verify/probe/cost/cost.h"
+#include "verify/cost_probe/cost.h"
 
 namespace bitwell::cost_probe {
 namespace {

@@ -1,7 +1,7 @@
 // Loads, stores, atomics and fences: how long one takes, and how many a multiprocessor does.
 #include <fmt/format.h>
 
-#include "verify/probe/cost/cost.h"
+#include "verify/cost_probe/cost.h"
 
 namespace bitwell::cost_probe {
 namespace {

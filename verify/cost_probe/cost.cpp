@@ -1,4 +1,4 @@
-#include "verify/probe/cost/cost.h"
+#include "verify/cost_probe/cost.h"
 
 #include <fmt/format.h>
 
