@@ -1,7 +1,7 @@
 // Probes of a GPU at hand.
 #pragma once
-#include "verify/device/driver.h"
 #include "verify/cost_probe/cost.h"
+#include "verify/device/driver.h"
 
 namespace bitwell::gpu {
 
