@@ -239,10 +239,14 @@ bool may_be_row(const machine::Access& a) {
 
 }  // namespace
 
+Checker::LanesWay& Checker::way_place(const machine::Access& a) {
+  return lanes_ways_[(static_cast<uint32_t>(a.ptx_line) + 5 * static_cast<uint32_t>(a.warp)) %
+                     lanes_ways_.size()];
+}
+
 // Of those lanes by that instruction, if nothing has happened since but weak accesses.
 Checker::LanesWay* Checker::known_way(const machine::Access& a) {
-  LanesWay& way = lanes_ways_[(static_cast<uint32_t>(a.ptx_line) + 5 * static_cast<uint32_t>(a.warp)) %
-                              lanes_ways_.size()];
+  LanesWay& way = way_place(a);
   return way.series == conflicts_.rows_series() && way.site.ptx_line == a.ptx_line && way.number == a.warp &&
                  way.cta == a.cta && way.site.kind == a.kind && way.site.order == a.order
              ? &way
@@ -263,8 +267,7 @@ bool Checker::told_as_row(const machine::Access& a) {
 
 Checker::LanesWay& Checker::lanes_way(const machine::Access& a, Cluster& c) {
   if (LanesWay* const known = known_way(a); known != nullptr) return *known;
-  LanesWay& way = lanes_ways_[(static_cast<uint32_t>(a.ptx_line) + 5 * static_cast<uint32_t>(a.warp)) %
-                              lanes_ways_.size()];
+  LanesWay& way = way_place(a);
   Warp& w = clusters_.warp_of(c, a.cta, a.warp);
   way.series = conflicts_.rows_series();
   way.cta = a.cta;

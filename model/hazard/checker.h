@@ -117,6 +117,7 @@ class Checker {
     bool as_row = false;  // the last of them was a row, and nothing else is asked of such
     RowReach row{};
   };
+  LanesWay& way_place(const machine::Access& a);
   LanesWay* known_way(const machine::Access& a);
   LanesWay& lanes_way(const machine::Access& a, Cluster& c);
   bool told_as_row(const machine::Access& a);

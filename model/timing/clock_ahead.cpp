@@ -41,10 +41,6 @@ std::optional<uint64_t> stride(const run::Reach& r) {
   return out;
 }
 
-bool is_shared(uint64_t address) {
-  return address >= machine::kSharedWindow && address < machine::kLocalWindow;
-}
-
 // Lanes that reach one word of a bank share its wavefront of 128 bytes; two words of one bank do not, nor do
 // two atomics of one word.
 uint32_t wavefronts(const run::Reach& r) {
@@ -108,7 +104,7 @@ void Clock::Ahead::make_room(uint32_t units) {
 // What lanes reach, but for their own addresses where they have such.
 Clock::Access Clock::access(const run::Reach& r) {
   using How = Access::How;
-  const bool shared = is_shared(r.first);
+  const bool shared = machine::is_shared(r.first);
   const bool each = r.form == Form::each || (shared && r.kind == machine::AccessKind::update);
   Access a;
   a.first = r.first;
@@ -129,7 +125,8 @@ Clock::Access Clock::access(const run::Reach& r) {
 const run::Reach* Clock::together(const run::Reach*& next, const run::Reach* end, run::Reach& room) {
   const run::Reach& first = *next++;
   const auto is_row = [&](const run::Reach& r) {
-    return r.form == Form::each && r.kind == first.kind && r.bytes == first.bytes && is_shared(r.first);
+    return r.form == Form::each && r.kind == first.kind && r.bytes == first.bytes &&
+           machine::is_shared(r.first);
   };
   if (next == end || !is_row(first) || !is_row(*next) || (first.lanes & next->lanes) != 0) return &first;
   room = first;
@@ -212,7 +209,7 @@ void Clock::turn_ends(bool another) {
   using What = Step::What;
   constexpr int kAddressBits = 48;
   constexpr uint32_t kWords = 1 + sizeof(Access) / sizeof(uint64_t);
-  const bool shared = is_shared(one.first);
+  const bool shared = machine::is_shared(one.first);
   const bool global = machine::is_global(one.first);
   if (!global && one.first >= machine::kConstWindow) {  // parameters and constants: it asks nobody
     add_step(step.key(), kWords);

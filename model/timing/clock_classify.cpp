@@ -79,8 +79,10 @@ bool Clock::classify_barrier(std::string_view name, double warps, Info& out) con
     const double one = key(Key::cluster_barrier), eight = key(Key::cluster_barrier_a_warp);
     return set(key(Key::small_step), one + (eight - one) / 7 * (warps - 1) - key(Key::cluster_wait));
   }
-  if (name.starts_with("barrier.cluster.wait")) out.at_cluster = Info::AtCluster::waits;
-  if (name.starts_with("barrier.cluster.wait")) return set(key(Key::cluster_wait), key(Key::cluster_wait));
+  if (name.starts_with("barrier.cluster.wait")) {
+    out.at_cluster = Info::AtCluster::waits;
+    return set(key(Key::cluster_wait), key(Key::cluster_wait));
+  }
   if (name.starts_with("bar.warp") || name.starts_with("fence.mbarrier_init"))
     return set(key(Key::warp_step), key(Key::warp_step));
   if (name.starts_with("bar.arrive") || name.starts_with("barrier.arrive") ||

@@ -299,7 +299,7 @@ Time Clock::reach(const Access& a, Notes addresses, const Info& i, WarpTime& w, 
   Multiprocessor& sm = *sm_;
   const auto kind = static_cast<machine::AccessKind>(a.kind);
   constexpr Time kLocal = 4 * kCycle;  // wavefronts of a word of each lane's local memory
-  if (a.first >= machine::kSharedWindow && a.first < machine::kLocalWindow) {
+  if (machine::is_shared(a.first)) {
     const Time front = shared(a, sm, start);
     w.pending = std::max(w.pending, front - time(Key::queue));
     slow = true;

@@ -35,6 +35,7 @@ inline constexpr uint64_t kBuffers = uint64_t{16} << 40;       // buffers of a l
 // Below the windows there is nothing but what is adopted from a host program that stands low; no host has
 // anything nearer to 0 than this.
 inline constexpr uint64_t kLowestHost = uint64_t{1} << 16;
+inline bool is_shared(uint64_t generic) { return generic >= kSharedWindow && generic < kLocalWindow; }
 inline bool is_global(uint64_t generic) {
   return generic >= kModuleGlobals || (generic >= kLowestHost && generic < kSharedWindow);
 }

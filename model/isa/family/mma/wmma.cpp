@@ -36,8 +36,8 @@ struct WmmaUse : MatrixProduct {
 };
 
 // Element x of a thread in `registers`, as its bits.
-uint64_t element(run::Context& context, const uint32_t* registers, const WmmaFragment& f, size_t lane,
-                 size_t x) {
+uint64_t element(run::Context& context, std::span<const uint32_t> registers, const WmmaFragment& f,
+                 size_t lane, size_t x) {
   if (f.bits == 64) return context.row<uint64_t>(registers[x])[lane];
   const uint32_t word = context.row<uint32_t>(registers[x / f.each()])[lane];
   return f.bits == 32 ? word : word >> (x % f.each() * f.bits) & ((1u << f.bits) - 1);
@@ -45,7 +45,7 @@ uint64_t element(run::Context& context, const uint32_t* registers, const WmmaFra
 
 // All elements of the fragment, [outer][inner] or, if `turned`, [inner][outer].
 template <class T>
-std::vector<T> gathered(run::Context& context, const uint32_t* registers, const WmmaFragment& f,
+std::vector<T> gathered(run::Context& context, std::span<const uint32_t> registers, const WmmaFragment& f,
                         bool turned) {
   std::vector<T> out(f.outer * f.inner);
   for (size_t lane = 0; lane < kLanes; ++lane)
@@ -123,23 +123,20 @@ UnknownProduct unknown_product(const WmmaUse& use, run::Context& context, const 
   return out;
 }
 
-void multiply(const Op& op, run::Context& context, const WmmaUse& use) {
-  const uint32_t* const a_rows = op.sources->data();
-  const uint32_t* const b_rows = a_rows + use.a.registers;
-  const uint32_t* const c_rows = b_rows + use.b.registers;
+void multiply(const Op& op, run::Context& context, const WmmaUse& use, const Registers& registers) {
   if (use.a.bits == 64) {
-    const auto a = gathered<uint64_t>(context, a_rows, use.a, !use.a_rows);
-    const auto b = gathered<uint64_t>(context, b_rows, use.b, use.b_rows);  // [n][k]
-    auto d = gathered<uint64_t>(context, c_rows, use.c, false);
+    const auto a = gathered<uint64_t>(context, registers.a, use.a, !use.a_rows);
+    const auto b = gathered<uint64_t>(context, registers.b, use.b, use.b_rows);  // [n][k]
+    auto d = gathered<uint64_t>(context, registers.c, use.c, false);
     for (size_t at = 0; at < d.size(); ++at)
       for (size_t k = 0; k < use.k; ++k)
         d[at] = fused_double(a[at / use.n * use.k + k], b[at % use.n * use.k + k], d[at]);
     scatter(context, *op.results, use.c, d);
     return;
   }
-  const auto a = gathered<uint32_t>(context, a_rows, use.a, !use.a_rows);
-  const auto b = gathered<uint32_t>(context, b_rows, use.b, use.b_rows);
-  auto d = gathered<uint32_t>(context, c_rows, use.c, false);
+  const auto a = gathered<uint32_t>(context, registers.a, use.a, !use.a_rows);
+  const auto b = gathered<uint32_t>(context, registers.b, use.b, use.b_rows);
+  auto d = gathered<uint32_t>(context, registers.c, use.c, false);
   if (use.rule != nullptr) {
     for (size_t k = 0; k < use.k; k += use.at_once) {
       const auto its_a = some_of(a, use.k, k, use.at_once), its_b = some_of(b, use.k, k, use.at_once);
@@ -176,7 +173,7 @@ Next wmma(const Op& op, run::Context& context, uint32_t mask) {
   std::optional<UnknownProduct> unknown;
   if (lacks(context, registers.a) || lacks(context, registers.b) || lacks(context, registers.c))
     unknown = unknown_product(use, context, registers);
-  multiply(op, context, use);
+  multiply(op, context, use, registers);
   if (unknown) unknown->give(context, *op.results);
   return Next::advance;
 }
