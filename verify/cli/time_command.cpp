@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "model/strict_json/write.h"
 #include "model/timing/tables.h"
@@ -123,10 +125,47 @@ void print_loops(const session::LaunchTime& l, const TimeOptions& o) {
                                                                         rows));
 }
 
-void print(const session::LaunchTime& l, const TimeOptions& o) {
+// What a GPU took for a launch, as the model counts: without what two events themselves take.
+double kernel_us(const launch::Measured& m, const timing::Device& device) {
+  return m.us - m.empty + device.value(timing::Key::launch);
+}
+// Whether it is a GPU as the table is of.
+bool is_same(const launch::Measured& m, const timing::Device& device) {
+  return m.device.find(device.called) != std::string::npos;
+}
+
+nlohmann::json facts(const launch::Measured& m, const timing::Device& device) {
+  return {{"device", m.device},
+          {"us", m.us},
+          {"least_us", m.least},
+          {"most_us", m.most},
+          {"empty_us", m.empty},
+          {"launches", m.launches},
+          {"kernel_us", kernel_us(m, device)},
+          {"same_device", is_same(m, device)}};
+}
+
+void print(const launch::Measured& m, const session::LaunchTime& first, const timing::Device& device) {
+  fmt::print(
+      "  measured: {}, {:.1f} us between two events ({:.1f} to {:.1f}, {} launches, caches cold), where an "
+      "empty kernel has {:.1f}\n",
+      m.device, m.us, m.least, m.most, m.launches, m.empty);
+  const double there = kernel_us(m, device), more = 100 * (first.estimate.us / there - 1);
+  if (m.us <= m.empty)
+    fmt::print("  so less than two events can tell\n");
+  else if (is_same(m, device))
+    fmt::print("  so {:.1f} us as the model counts, which says {:.0f} % {}\n", there, std::abs(more),
+               more < 0 ? "less" : "more");
+  else
+    fmt::print("  so {:.1f} us as the model counts, which is of a {}\n", there, device.called);
+}
+
+void print(const session::LaunchTime& l, const std::optional<launch::Measured>& measured,
+           const timing::Device& device, const TimeOptions& o) {
   const timing::Seen& s = l.launch.seen;
   fmt::print("{}: {:.1f} us, between {:.1f} and {:.1f}\n", launch::shortened(l.launch.entry), l.estimate.us,
              l.estimate.low, l.estimate.high);
+  if (measured) print(*measured, l, device);
   fmt::print("  bound by {}; made of {}\n", l.estimate.kind, l.estimate.made);
   if (!l.launch.sure_of_residents)
     fmt::print(
@@ -198,6 +237,7 @@ void time(const TimeOptions& o) {
                        {"high_us", answer.high},
                        {"launches", nlohmann::json::array()}};
     for (const session::LaunchTime& l : answer.launches) out["launches"].push_back(facts(l));
+    if (file.launch.measured) out["launches"][0]["measured"] = facts(*file.launch.measured, *answer.device);
     for (const session::WhatIf& w : answer.what_if)
       out["what_if"].push_back({{"name", w.name}, {"if", w.words}, {"us", w.us}});
     fmt::print("{}\n", strict_json::dumped(out, 2));
@@ -212,7 +252,8 @@ void time(const TimeOptions& o) {
     fmt::print("This code is for {}, which no {} runs: what it would cost there is no forecast.\n", target,
                name);
   if (answer.whole) fmt::print("Clusters wait for one another, so all of them were run.\n");
-  for (const session::LaunchTime& l : answer.launches) print(l, o);
+  for (const session::LaunchTime& l : answer.launches)
+    print(l, &l == &answer.launches[0] ? file.launch.measured : std::nullopt, *answer.device, o);
   if (answer.launches.size() > 1)
     fmt::print("All {} launches: {:.1f} us, between {:.1f} and {:.1f}\n", answer.launches.size(), answer.us,
                answer.low, answer.high);

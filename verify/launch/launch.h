@@ -79,6 +79,14 @@ struct Step {
   std::shared_ptr<const isa::Module> module{};  // of a launch; nullptr: what stands in `ptx`
 };
 
+// What a GPU took for a launch, in microseconds between an event before it and one behind it, caches cold.
+struct Measured {
+  std::string device;                  // as its driver calls it
+  double us = 0, least = 0, most = 0;  // the median, and between which
+  double empty = 0;                    // of a kernel that does nothing, likewise
+  uint64_t launches = 0;
+};
+
 struct Launch {
   std::string ptx;  // path
   std::string entry;
@@ -90,6 +98,7 @@ struct Launch {
   std::optional<uint64_t> heap{};          // bytes of device code's malloc; none: CUDA's default
   std::optional<uint64_t> memory_limit{};  // bytes it may take in all; none: what the target's device has
   bool fmad = false;                       // products and sums as ptxas fuses them
+  std::optional<Measured> measured{};      // once, on a GPU
   isa::Approximate approximate = isa::Approximate::h200;
   std::shared_ptr<const isa::Module> module{};  // nullptr: what stands in `ptx`
 

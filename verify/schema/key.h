@@ -53,6 +53,7 @@ enum class Of : uint8_t {
   tolerance,
   product,
   texture,
+  measured,
 };
 
 struct Key {

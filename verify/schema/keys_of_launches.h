@@ -93,6 +93,12 @@ inline constexpr std::array kLaunchKeys = joined(
             .type = Type::flag,
             .about = "products and sums fused where ptxas fuses them, which is asked: `bitwell run --fmad`",
             .preset = "false"},
+        Key{.name = "measured",
+            .type = Type::object,
+            .about = "what a GPU took for it, as `bitwell exec --gpu --record-time` writes it: bitwell time "
+                     "tells it beside its own figure",
+            .without = "not known",
+            .inner = Of::measured},
         Key{.name = "then",
             .type = Type::objects,
             .about = "what follows on the same stream, with the same buffers: launches, copies and fills",
@@ -168,6 +174,23 @@ inline constexpr std::array kFillKeys{
         .unit = "bytes",
         .bits = 46},
     Key{.name = "value", .type = Type::whole, .about = "what each byte becomes", .preset = "0", .bits = 8},
+};
+
+inline constexpr std::array kMeasuredKeys{
+    Key{.name = "device", .type = Type::text, .about = "the GPU, as its driver calls it", .required = true},
+    Key{.name = "us",
+        .type = Type::number,
+        .about = "between an event before it and one behind it: the median",
+        .required = true,
+        .unit = "us"},
+    Key{.name = "least_us", .type = Type::number, .about = "the least", .required = true, .unit = "us"},
+    Key{.name = "most_us", .type = Type::number, .about = "the most", .required = true, .unit = "us"},
+    Key{.name = "empty_us",
+        .type = Type::number,
+        .about = "the same of a kernel that does nothing",
+        .required = true,
+        .unit = "us"},
+    Key{.name = "launches", .type = Type::whole, .about = "how many were timed", .required = true},
 };
 
 }  // namespace bitwell::schema

@@ -111,6 +111,10 @@ inline constexpr std::array kTables{
     Table{
         .of = Of::fill_step, .name = "a fill as a step", .about = "One of \"then\".", .keys = kFillStepKeys},
     Table{.of = Of::fill, .name = "fill", .about = "Of a buffer.", .keys = kFillKeys},
+    Table{.of = Of::measured,
+          .name = "measured",
+          .about = "Events around launches of it, each with cold caches.",
+          .keys = kMeasuredKeys},
 };
 
 constexpr const Table& table(Of of) {

@@ -163,6 +163,10 @@ void add_exec_arguments(CLI::App& command, ExecOptions& to) {
       "keeps launches with the memory that they begin with");
   command.add_flag("--record-after", asked.record_after,
                    "With --gpu: what a launch left there is kept too, and bitwell run compares it");
+  command.add_flag(
+      "--record-time", asked.record_time,
+      "With --gpu: how long a launch takes there is kept too, and bitwell time tells it beside the "
+      "model's figure. It is launched some ten times more for that, its memory put back each time");
   command
       .add_option("--driver", asked.driver, "With --gpu: its libcuda.so.1; else the one that programs find")
       ->type_name("FILE");
@@ -240,6 +244,7 @@ void settle_gpu(const ExecOptions& options) {
   const driver::Asked& asked = options.asked;
   if (!options.gpu) {
     if (asked.record_after) throw InputError("--record-after is for --gpu");
+    if (asked.record_time) throw InputError("--record-time is for --gpu");
     if (!asked.driver.empty()) throw InputError("--driver is for --gpu");
     return;
   }

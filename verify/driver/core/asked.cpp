@@ -51,6 +51,7 @@ void each(A& a, F f) {
   f("error_on", a.error_on);
   f("driver", a.driver);
   f("record_after", a.record_after);
+  f("record_time", a.record_time);
 }
 
 // Names of files are bytes, which the libraries must have as they are, whether or not they are UTF-8: each

@@ -45,6 +45,7 @@ struct Asked {
   // GPU.
   std::string driver;
   bool record_after = false;  // what each launch left there is kept too
+  bool record_time = false;   // and how long it takes there
 };
 
 // Text between the two. asked_from throws InputError.

@@ -56,10 +56,11 @@ CUresult named(CUresult result, const Handle* kernel, const void* module, const 
   return result;
 }
 
+// `launch` puts it into a stream.
 template <class F>
 CUresult launched(const GpuLaunch& asked, F launch) {
-  std::optional<driver::Keeper::Begun> begun = keeper().begin(asked);
-  const CUresult result = launch();
+  std::optional<driver::Keeper::Begun> begun = keeper().begin(asked, launch);
+  const CUresult result = launch(asked.stream);
   if (begun) keeper().end(*begun, result);
   return result;
 }
@@ -209,23 +210,27 @@ CUresult cuDevicePrimaryCtxReset(CUdevice device) {
 // Launches.
 CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                         unsigned bz, unsigned shared, CUstream stream, void** parameters, void** extra) {
-  return launched(asked_of(f, {gx, gy, gz}, {bx, by, bz}, shared, stream, parameters, extra), [&] {
-    return REAL(cuLaunchKernel)(f, gx, gy, gz, bx, by, bz, shared, stream, parameters, extra);
-  });
+  return launched(asked_of(f, {gx, gy, gz}, {bx, by, bz}, shared, stream, parameters, extra),
+                  [&](CUstream to) {
+                    return REAL(cuLaunchKernel)(f, gx, gy, gz, bx, by, bz, shared, to, parameters, extra);
+                  });
 }
 CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                                    unsigned by, unsigned bz, unsigned shared, CUstream stream,
                                    void** parameters) {
   GpuLaunch asked = asked_of(f, {gx, gy, gz}, {bx, by, bz}, shared, stream, parameters, nullptr);
   asked.shape.cooperative = true;
-  return launched(asked, [&] {
-    return REAL(cuLaunchCooperativeKernel)(f, gx, gy, gz, bx, by, bz, shared, stream, parameters);
+  return launched(asked, [&](CUstream to) {
+    return REAL(cuLaunchCooperativeKernel)(f, gx, gy, gz, bx, by, bz, shared, to, parameters);
   });
 }
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, void** parameters, void** extra) {
   if (config == nullptr) return REAL(cuLaunchKernelEx)(config, f, parameters, extra);
-  return launched(asked_of(*config, f, parameters, extra),
-                  [&] { return REAL(cuLaunchKernelEx)(config, f, parameters, extra); });
+  return launched(asked_of(*config, f, parameters, extra), [&](CUstream to) {
+    CUlaunchConfig there = *config;
+    there.hStream = to;
+    return REAL(cuLaunchKernelEx)(&there, f, parameters, extra);
+  });
 }
 CUresult cuGraphLaunch(CUgraphExec graph, CUstream stream) {
   keeper().pass_over(kGraphs);

@@ -12,6 +12,7 @@
 #include "verify/driver/core/refused.h"
 #include "verify/driver/core/say.h"
 #include "verify/driver/record/real.h"
+#include "verify/driver/record/said.h"
 #include "verify/launch/file/names.h"
 
 namespace bitwell::driver {
@@ -19,15 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-std::string name_of(CUresult error) {
-  const char* name = nullptr;
-  return REAL(cuGetErrorName)(error, &name) == CUDA_SUCCESS && name != nullptr ? name : std::to_string(error);
-}
-
-void need(CUresult result, const char* call) {
-  if (result != CUDA_SUCCESS) throw machine::InputError(std::string(call) + ": " + name_of(result));
-}
 
 const void* current() {
   CUcontext out = nullptr;
@@ -73,6 +65,33 @@ void write_npy(const fs::path& path, std::span<const std::byte> bytes) {
   if (!out.flush()) throw machine::InputError("cannot write '" + path.string() + "'");
 }
 
+// The launch file of a folder.
+template <class F>
+void change(const fs::path& folder, F how) {
+  const fs::path file = folder / "launch.json";
+  Json launch;
+  {
+    std::ifstream in(file);
+    launch = Json::parse(in);
+  }
+  how(launch);
+  std::ofstream out(file);
+  out << strict_json::dumped(launch, 1) << "\n";
+  if (!out.flush()) throw machine::InputError("cannot write '" + file.string() + "'");
+}
+
+// Of a thread; 0: the driver does not say.
+uint32_t registers_of(CUfunction kernel) {
+  int out = 0;
+  CUfunction function = kernel;
+  if (REAL(cuFuncGetAttribute)(&out, CU_FUNC_ATTRIBUTE_NUM_REGS, function) == CUDA_SUCCESS)
+    return static_cast<uint32_t>(out);
+  // A kernel of a library, which is taken in a function's place.
+  if (REAL(cuKernelGetFunction)(&function, reinterpret_cast<CUkernel>(kernel)) != CUDA_SUCCESS) return 0;
+  const CUresult result = REAL(cuFuncGetAttribute)(&out, CU_FUNC_ATTRIBUTE_NUM_REGS, function);
+  return result == CUDA_SUCCESS ? static_cast<uint32_t>(out) : 0;
+}
+
 }  // namespace
 
 // The program's memory, in ours for as long as a launch is kept.
@@ -85,6 +104,7 @@ struct Keeper::Memory {
   Memory& operator=(const Memory&) = delete;
   isa::Context& of;
   std::vector<uint64_t> buffers{};
+  std::vector<std::pair<CUdeviceptr, std::vector<std::byte>>> variables{};  // where the GPU has them
 };
 
 Keeper& keeper() {
@@ -118,15 +138,23 @@ void Keeper::pass_over(const std::string& why) {
   say(why);
 }
 
-// By a stream of ours, for the program's may be captured; empty, or what the driver says.
+// Ours, for the program's may be captured.
+CUresult Keeper::stream(CUstream& out) {
+  CUstream& stream = streams_[current()];
+  const CUresult result =
+      stream == nullptr ? REAL(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING) : CUDA_SUCCESS;
+  out = stream;
+  return result;
+}
+
+// Empty, or what the driver says.
 std::string Keeper::read(uint64_t address, std::span<std::byte> to, bool host) {
   if (host) {
     std::memcpy(to.data(), reinterpret_cast<const void*>(address), to.size());
     return "";
   }
-  CUstream& stream = streams_[current()];
-  CUresult result = CUDA_SUCCESS;
-  if (stream == nullptr) result = REAL(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING);
+  CUstream stream = nullptr;
+  CUresult result = this->stream(stream);
   if (result == CUDA_SUCCESS) result = REAL(cuMemcpyDtoHAsync)(to.data(), address, to.size(), stream);
   if (result == CUDA_SUCCESS) result = REAL(cuStreamSynchronize)(stream);
   return result == CUDA_SUCCESS ? "" : name_of(result);
@@ -138,9 +166,42 @@ std::vector<std::vector<std::byte>> Keeper::arguments(const GpuLaunch& asked, co
                                 : parameters_of(*program, kernel.name, asked.parameters);
 }
 
+// The program's memory as the launch is to find it.
+void Keeper::restore(const Memory& before) {
+  CUstream stream = nullptr;
+  need(this->stream(stream), "a stream");
+  const auto write = [&](CUdeviceptr to, std::span<const std::byte> bytes) {
+    need(REAL(cuMemcpyHtoDAsync)(to, bytes.data(), bytes.size(), stream), "memory that is put back");
+  };
+  for (const uint64_t address : before.buffers) {
+    const Held& block = blocks_.at(address);
+    const std::byte* const bytes = context_.memory().find(address, 1)->raw_bytes();
+    if (block.host)
+      std::memcpy(reinterpret_cast<void*>(address), bytes, block.bytes);
+    else
+      write(address, {bytes, block.bytes});
+  }
+  for (const auto& [there, value] : before.variables) write(there, value);
+  need(REAL(cuStreamSynchronize)(stream), "memory that is put back");
+}
+
+// How long the launch takes, into the file that was kept. The memory is then as it was.
+void Keeper::time(const Stopwatch::Launch& launch, const Memory& before, const std::string& folder) {
+  Json measured;
+  std::string why;
+  try {
+    measured = stopwatch_.measure(launch, [&] { restore(before); });
+  } catch (const std::exception& e) {
+    why = e.what();
+  }
+  restore(before);
+  if (!why.empty()) throw machine::InputError(why);
+  change(folder, [&](Json& kept) { kept["measured"] = measured; });
+}
+
 // Values of the module's variables; what points to them in arguments points to ours from now on.
-void Keeper::take_variables(const Found& kernel, std::vector<std::vector<std::byte>>& arguments,
-                            std::string& lacks) {
+void Keeper::take_variables(const Found& kernel, Memory& memory,
+                            std::vector<std::vector<std::byte>>& arguments, std::string& lacks) {
   for (const isa::GlobalVariable& v : context_.variables(kernel.part)) {
     if (v.size == 0) continue;
     CUdeviceptr there = 0;
@@ -159,6 +220,7 @@ void Keeper::take_variables(const Found& kernel, std::vector<std::vector<std::by
       continue;
     }
     context_.write({v.address, value.size(), 0}, value);
+    if (!v.is_const) memory.variables.emplace_back(there, value);
     for (std::vector<std::byte>& argument : arguments)
       for (size_t at = 0; at + 8 <= argument.size(); at += 4) {
         uint64_t word = 0;
@@ -170,7 +232,7 @@ void Keeper::take_variables(const Found& kernel, std::vector<std::vector<std::by
   }
 }
 
-void Keeper::keep(const GpuLaunch& asked, Begun& begun) {
+void Keeper::keep(const GpuLaunch& asked, Begun& begun, const Stopwatch::Launch& again) {
   const Found kernel = code_.find(asked.kernel, compute_capability());
   uint64_t bytes = 0;
   for (const auto& [address, block] : blocks_) bytes += block.bytes;
@@ -192,15 +254,22 @@ void Keeper::keep(const GpuLaunch& asked, Begun& begun) {
       memory.buffers.pop_back();
     }
   }
-  take_variables(kernel, given, lacks);
+  take_variables(kernel, memory, given, lacks);
   isa::KernelLaunch launch{kernel.part, kernel.name, asked.shape, {}};
+  launch.shape.registers = registers_of(asked.kernel);
   for (std::vector<std::byte>& argument : given) launch.arguments.push_back({std::move(argument), 0});
   begun.folder = recorder_.record(context_, memory.buffers, launch, begun.number);
   begun.buffers = memory.buffers;
   if (!lacks.empty()) say(fmt::format("launch {} is kept without {}", begun.number, lacks));
+  if (!asked_.record_time) return;
+  try {
+    time(again, memory, begun.folder);
+  } catch (const std::exception& e) {
+    say(fmt::format("launch {} is not timed: {}", begun.number, e.what()));
+  }
 }
 
-std::optional<Keeper::Begun> Keeper::begin(const GpuLaunch& asked) {
+std::optional<Keeper::Begun> Keeper::begin(const GpuLaunch& asked, const Stopwatch::Launch& launch) {
   const std::lock_guard lock(mutex_);
   Begun out;
   try {
@@ -233,7 +302,7 @@ std::optional<Keeper::Begun> Keeper::begin(const GpuLaunch& asked) {
                       asked.shape.dynamic_shared, meant ? "" : ", not judged"));
     if (!meant) return out;
     if (why.empty()) {
-      keep(asked, out);
+      keep(asked, out, launch);
     } else {
       pass_over(fmt::format("launch {} is not kept: {}", out.number, why));
       out.told["status"] = static_cast<int>(kUnsupported);
@@ -251,28 +320,22 @@ std::optional<Keeper::Begun> Keeper::begin(const GpuLaunch& asked) {
 
 // What the GPU left is what a replay is to leave.
 void Keeper::keep_after(const Begun& begun) {
-  const fs::path folder = begun.folder, file = folder / "launch.json";
-  Json launch;
-  {
-    std::ifstream in(file);
-    launch = Json::parse(in);
-  }
+  const fs::path folder = begun.folder;
   fs::create_directory(folder / "after");
-  for (Json& buffer : launch["buffers"]) {
-    const uint64_t address = buffer["address"];
-    const auto block = blocks_.find(address);
-    if (block == blocks_.end() || !buffer.contains("output")) continue;
-    std::vector<std::byte> bytes(block->second.bytes);
-    if (const std::string why = read(address, bytes, block->second.host); !why.empty())
-      throw machine::InputError("what it left of " + block->second.name + ": " + why);
-    const std::string name = "after/" + block->second.name + ".npy";
-    write_npy(folder / name, bytes);
-    buffer["expected"] = name;
-    buffer.erase("all_written");  // a GPU says of no byte that it was not
-  }
-  std::ofstream out(file);
-  out << strict_json::dumped(launch, 1) << "\n";
-  if (!out.flush()) throw machine::InputError("cannot write '" + file.string() + "'");
+  change(folder, [&](Json& launch) {
+    for (Json& buffer : launch["buffers"]) {
+      const uint64_t address = buffer["address"];
+      const auto block = blocks_.find(address);
+      if (block == blocks_.end() || !buffer.contains("output")) continue;
+      std::vector<std::byte> bytes(block->second.bytes);
+      if (const std::string why = read(address, bytes, block->second.host); !why.empty())
+        throw machine::InputError("what it left of " + block->second.name + ": " + why);
+      const std::string name = "after/" + block->second.name + ".npy";
+      write_npy(folder / name, bytes);
+      buffer["expected"] = name;
+      buffer.erase("all_written");  // a GPU says of no byte that it was not
+    }
+  });
 }
 
 void Keeper::end(Begun& begun, CUresult launched) {

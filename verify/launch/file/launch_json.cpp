@@ -20,6 +20,11 @@ run::Shape LaunchReader::shape(const Fields<Of::shape>& f) {
   return out;
 }
 
+Measured LaunchReader::measured(const Fields<Of::measured>& f) {
+  return {f.text("device"),    f.number("us"),       f.number("least_us"),
+          f.number("most_us"), f.number("empty_us"), f.whole("launches")};
+}
+
 namespace {
 
 // What users give in a launch's place, and what to do with it; empty of anything else.
@@ -63,6 +68,8 @@ void LaunchReader::launch(const Fields<Of::launch>& f) {
   file_.launch.shape = shape(f.as<Of::shape>());
   file_.launch.fmad = f.flag("fmad");
   if (f.has("heap")) file_.launch.heap = f.whole("heap");
+  if (f.has("measured"))
+    file_.launch.measured = measured(Fields<Of::measured>(f.raw("measured"), "the launch, measured"));
   const auto each = [](const std::vector<json>& objects, const std::string& what, auto read) {
     for (size_t i = 0; i < objects.size(); ++i) read(objects[i], what + " " + std::to_string(i));
   };

@@ -52,6 +52,7 @@ class LaunchReader {
   };
   void argument(const json& j, const std::string& where, std::vector<Argument>& to);
   static run::Shape shape(const Fields<Of::shape>& f);
+  static Measured measured(const Fields<Of::measured>& f);
   Step step(const json& j, const std::string& where);
   Step::Copy copy(const Fields<Of::copy>& f) const;
   Step::Fill fill(const Fields<Of::fill>& f) const;

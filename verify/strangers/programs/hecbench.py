@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
 """HeCBench's programs (github.com/zjin-lcf/HeCBench): what bitwell says of their kernels, how fast it is, whether a GPU leaves the same.
 
-    hecbench.py build CHECKOUT --work DIR [--every N] [--first K] [--no-fmad PROGRAM ...] [--jobs J]
+    hecbench.py build CHECKOUT --work DIR [--every N] [--first K] [--no-fmad PROGRAM ...] [--own-sizes] [--jobs J]
     hecbench.py run BITWELL --work DIR --csv FILE [--gpu] [--fmad] [--jobs J] [--seconds S] [--limit S]
+    hecbench.py time BITWELL --work DIR --csv FILE [--jobs J] [--seconds S] [--limit S]
 
 `build` takes every N-th program of src/*-cuda from the K-th on, by its own Makefile, with nvcc's runtime as a shared library, for
 sm_90; those named behind --no-fmad once more with -fmad=false, since ptxas may join a product and a sum, and bitwell does not.
 `run` keeps the first three launches of each program with their memory (those of a program with less than 100 MB), by bitwell, or
 with --gpu on this machine's GPU with what they leave there, and then runs each by bitwell on one thread; with --fmad products and
 sums are fused as ptxas fuses them. Problems are made
-small by SMALL. Nothing of HeCBench is kept here.
+small by SMALL, but for --own-sizes. `time` keeps the launches on this machine's GPU, one program after the other, with how long each
+takes there, and sets the model of time beside that. Nothing of HeCBench is kept here.
 """
 import argparse
 import concurrent.futures
 import csv
+import json
 import pathlib
 import re
 import shutil
@@ -22,6 +25,8 @@ import sys
 import time
 
 FIELDS = ("program", "launch", "kernel", "lane instructions", "seconds", "G/s", "bitwell says")
+TIME_FIELDS = ("program", "launch", "kernel", "device", "between events, us", "least, us", "most, us", "empty, us", "measured, us", "modelled, us",
+               "low, us", "high, us", "bound by", "without a row", "bitwell says")
 KEPT = 3
 LEAST = 0.02  # seconds: what is shorter is mostly memory that is touched for the first time
 # Arguments in place of those of the Makefile's `run`.
@@ -163,7 +168,8 @@ def made(asked, source, unfused):
         return f"{to.name}: not built within 200 s"
     if ran.returncode != 0 or not (to / program).exists():
         return f"{to.name}: not built: {' '.join(ran.stderr.split())[-120:]}"
-    (to / "cmd").write_text(f"./{program} {SMALL.get(name, ' '.join(words)).strip()}")
+    own = " ".join(words)
+    (to / "cmd").write_text(f"./{program} {own if asked.own_sizes else SMALL.get(name, own)}".strip())
     return f"{to.name}: {(to / 'cmd').read_text()}"
 
 
@@ -176,15 +182,14 @@ def build(asked):
                 print(said, flush=True)
 
 
-def keep(asked, program):
+def keep(asked, program, how):
     """Its first launches, each a folder with launch.json; what the program's run says of itself does not matter."""
     to = asked.work / "kept" / program.name
     shutil.rmtree(to, ignore_errors=True)
-    how = ["--gpu", "--record-after"] if asked.gpu else ["--unchecked", "--threads", "1"]
     command = [asked.bitwell, "exec", *how, "--record", to, "--record-count", str(KEPT + 1), "--record-bytes", "100M", "--",
                *(program / "cmd").read_text().split()]
     with subprocess.Popen(list(map(str, command)), cwd=program, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as ran:
-        end = time.time() + 20
+        end = time.time() + asked.keeping
         while ran.poll() is None and time.time() < end and not (to / f"{KEPT + 1:04}").exists():
             time.sleep(0.02)
         ran.terminate()
@@ -213,20 +218,29 @@ def judge(asked, file):
     return row
 
 
-def run(asked):
+def programs_of(asked):
     asked.end = time.time() + asked.seconds
-    programs = sorted(p.parent for p in asked.work.glob("*/cmd"))
+    return sorted(p.parent for p in asked.work.glob("*/cmd"))
+
+
+def write(asked, fields, rows):
+    rows.sort(key=lambda r: (r["program"], r["launch"]))
+    with asked.csv.open("w", newline="") as to:
+        table = csv.DictWriter(to, fields, lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
+
+
+def run(asked):
+    programs = programs_of(asked)
+    how = ["--gpu", "--record-after"] if asked.gpu else ["--unchecked", "--threads", "1"]
     rows = []
     with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
         def whole(program):
-            return [judge(asked, file) for file in keep(asked, program)] if time.time() < asked.end else []
+            return [judge(asked, file) for file in keep(asked, program, how)] if time.time() < asked.end else []
         for of_program in pool.map(whole, programs):
             rows += of_program
-    rows.sort(key=lambda r: (r["program"], r["launch"]))
-    with asked.csv.open("w", newline="") as to:
-        table = csv.DictWriter(to, FIELDS, lineterminator="\n")
-        table.writeheader()
-        table.writerows(rows)
+    write(asked, FIELDS, rows)
     rates = sorted((float(r["G/s"]), r["program"], r["kernel"]) for r in rows if r.get("G/s"))
     print(f"{len(rows)} launches of {len({r['program'] for r in rows})} programs, {sum(r['bitwell says'] == 'holds' for r in rows)} hold")
     if rates:
@@ -238,6 +252,47 @@ def run(asked):
             print(f"{r['program']} {r['launch']}: {r['bitwell says'][:150]}")
 
 
+def modelled(asked, file):
+    row = {"program": file.parents[1].name, "launch": int(file.parent.name)}
+    try:
+        ran = subprocess.run([asked.bitwell, "time", file, "--json"], capture_output=True, text=True, timeout=asked.limit, errors="replace")
+    except subprocess.TimeoutExpired:
+        return row | {"bitwell says": f"not done within {asked.limit:.0f} s"}
+    if ran.returncode != 0:
+        return row | {"bitwell says": " ".join(ran.stderr.split())[:300]}
+    launch = json.loads(ran.stdout)["launches"][0]
+    measured = launch.get("measured")
+    if measured is None:
+        return row | {"kernel": launch["entry"][:60], "bitwell says": "not timed on the GPU"}
+    return row | {"kernel": launch["entry"][:60], "device": measured["device"], "between events, us": measured["us"], "least, us": measured["least_us"],
+                  "most, us": measured["most_us"], "empty, us": measured["empty_us"], "measured, us": f"{measured['kernel_us']:.3f}",
+                  "modelled, us": f"{launch['us']:.3f}", "low, us": f"{launch['low_us']:.3f}", "high, us": f"{launch['high_us']:.3f}",
+                  "bound by": launch["bound_by"], "without a row": " ".join(launch.get("without_a_row", {}))}
+
+
+def quantile(sorted_values, part):
+    return sorted_values[min(len(sorted_values) - 1, int(part * len(sorted_values)))]
+
+
+def time_all(asked):
+    """One program at a time on the GPU; the model meanwhile on the host's other cores."""
+    rows = []
+    with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
+        asks = [pool.submit(modelled, asked, file) for program in programs_of(asked) if time.time() < asked.end
+                for file in keep(asked, program, ["--gpu", "--record-time"])]
+        rows = [ask.result() for ask in asks]
+    write(asked, TIME_FIELDS, rows)
+    told = [(float(r["modelled, us"]) / float(r["measured, us"]) - 1, float(r["measured, us"]), r) for r in rows
+            if "measured, us" in r and float(r["measured, us"]) > 0]
+    print(f"{len(rows)} launches of {len({r['program'] for r in rows})} programs, {len(told)} with both figures")
+    for name, least in (("all", 0), ("of 5 us and more", 5), ("of 20 us and more", 20)):
+        errors = sorted(abs(error) for error, us, _ in told if us >= least)
+        if errors:
+            inside = sum(float(r["low, us"]) <= us <= float(r["high, us"]) for _, us, r in told if us >= least)
+            print(f"{name}: {len(errors)} launches, error: median {100 * quantile(errors, 0.5):.0f} %, mean {100 * sum(errors) / len(errors):.0f} %, "
+                  f"90th percentile {100 * quantile(errors, 0.9):.0f} %; {inside} within the range that the model gives")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
@@ -246,6 +301,7 @@ def main():
     b.add_argument("--every", type=int, default=8)
     b.add_argument("--first", type=int, default=0)
     b.add_argument("--no-fmad", nargs="*", default=[], metavar="PROGRAM")
+    b.add_argument("--own-sizes", action="store_true", help="the problems of the Makefiles")
     b.set_defaults(does=build)
     r = commands.add_parser("run")
     r.add_argument("bitwell", type=pathlib.Path)
@@ -254,8 +310,15 @@ def main():
     r.add_argument("--fmad", action="store_true", help="with products and sums fused as ptxas fuses them")
     r.add_argument("--seconds", type=float, default=3600, help="after which nothing is begun")
     r.add_argument("--limit", type=float, default=60, help="seconds of one launch")
-    r.set_defaults(does=run)
-    for command in (b, r):
+    r.set_defaults(does=run, keeping=20)
+    t = commands.add_parser("time")
+    t.add_argument("bitwell", type=pathlib.Path)
+    t.add_argument("--csv", type=pathlib.Path, required=True)
+    t.add_argument("--seconds", type=float, default=3600, help="after which no program is begun")
+    t.add_argument("--limit", type=float, default=60, help="seconds of the model for one launch")
+    t.add_argument("--keeping", type=float, default=20, help="seconds of a program on the GPU")
+    t.set_defaults(does=time_all)
+    for command in (b, r, t):
         command.add_argument("--jobs", type=int, default=1, help="so many programs at once")
         command.add_argument("--work", type=pathlib.Path, required=True)
     asked = parser.parse_args()

@@ -18,6 +18,16 @@ void launches(const Device& d) {
   well(launch(4, 32, parameters, nullptr), "parameters one by one");
   well(CU(cuMemcpyDtoH)(have.data(), y, 400), "output");
   held(have[99] == 2 * 99 * 99 && have[1] == 2, "what it computes");
+  void* in_place[] = {const_cast<CUdeviceptr*>(&y), const_cast<CUdeviceptr*>(&y), &n};
+  well(launch(4, 32, in_place, nullptr), "over what it reads");
+  well(CU(cuMemcpyDtoH)(have.data(), y, 400), "output");
+  held(have[99] == 4 * 99 * 99 && have[1] == 4, "what it computes, once");
+  CUdeviceptr counter = 0;
+  size_t counter_bytes = 0;
+  well(CU(cuModuleGetGlobal)(&counter, &counter_bytes, d.module, "counter"), "a variable");
+  const unsigned before = word(counter);
+  well(CU(cuLaunchKernel)(function(d, "count"), 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr), "counting");
+  held(word(counter) == before + 1, "one up");
   struct {
     CUdeviceptr x, y;
     unsigned n;
