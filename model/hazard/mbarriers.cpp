@@ -130,16 +130,17 @@ void Mbarriers::by_operation(const machine::Access& a, Cluster& c, uint64_t addr
                          party(viewer, site), machine::kSharedWindow + address, 8);
   }
   barrier.last = party(viewer, site);
-  Known all = published(*op.by, issuer, op.known[issuer], op.until, op.ended[issuer]);
+  const std::shared_ptr<Knowledge> all =
+      published(*op.by, issuer, op.known[issuer], op.until, op.ended[issuer]);
   if (a.issuer < 0)
     for (uint32_t rest = op.lanes & ~(1u << issuer); rest != 0; rest &= rest - 1) {
       const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
-      all = joined(all, published(*op.by, lane, op.known[lane], op.until, op.ended[lane]));
+      join(*all, *published(*op.by, lane, op.known[lane], op.until, op.ended[lane]));
     }
   if (op.ending == machine::Ending::none) {
     const Stream s = a.order.scope == Scope::cta ? Stream::copy : Stream::tcgen05;
     if (const UnitId unit = op.by->streams[static_cast<size_t>(s)]; unit != 0) {
-      all = raised(all, unit, 1u << issuer, op.number);
+      all->happened.raise(unit, 1u << issuer, op.number);
       if (s == Stream::tcgen05) barrier.committed = raised(barrier.committed, unit, 1u << issuer, op.number);
     }
   } else {
@@ -154,7 +155,7 @@ void Mbarriers::by_operation(const machine::Access& a, Cluster& c, uint64_t addr
       ledger_.records.finish(p.record, barrier.unit, barrier.phase);
       return true;
     });
-    all = raised(all, barrier.unit, ~0u, barrier.phase);
+    all->happened.raise(barrier.unit, ~0u, barrier.phase);
   }
   barrier.arrived.publish(all, kOfMbarriers, op.by->domain);
 }

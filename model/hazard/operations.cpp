@@ -23,8 +23,15 @@ void Operations::issued(const Synchronisation& s, Cluster& c) {
   op.lane = static_cast<uint32_t>(std::countr_zero(s.lanes));
   op.lanes = s.lanes;
   op.until = w.time++;
-  op.known = w.known;
-  op.ended = w.ended;
+  // Of other copies the first lane stands for all that have issued them.
+  if (std::has_single_bit(s.lanes) &&
+      (op.ending == machine::Ending::mbarrier || op.ending == machine::Ending::bulk_group)) {
+    op.known.set(~0u, w.known[op.lane]);
+    op.ended[op.lane] = w.ended[op.lane];
+  } else {
+    op.known = w.known;
+    op.ended = w.ended;
+  }
   op.accepted = w.lane(op.lane).accepted;
   op.tensor = s.tensor;
   op.last_mma = w.last_mma;

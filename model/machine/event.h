@@ -49,6 +49,7 @@ struct PhaseOver {
 // way. Told before they are, and only of those that are found and may be reached.
 enum class AccessKind : uint8_t { read, write, update };
 struct Access {
+  static constexpr uint32_t kMostPieces = 64;
   AccessKind kind;
   Order order;
   std::array<uint32_t, 3> cta;
@@ -58,7 +59,8 @@ struct Access {
   uint64_t time;
   int ptx_line;                         // of the instruction
   std::span<const uint64_t> addresses;  // generic: one for each of 32 lanes, or the operation's one (to who
-                                        // wants pieces up to 32, one after the other); valid while it is told
+                                        // wants pieces up to kMostPieces, one after the other); valid while
+                                        // it is told
   uint64_t bytes;                       // at each
   bool mbarrier = false;                // of an mbarrier, by an instruction or operation for mbarriers
   int issuer = -1;                      // lane that issued the operation; of lanes: -1

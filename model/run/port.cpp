@@ -90,11 +90,11 @@ void Port::tell(AccessKind kind, const machine::Region& at, Alike& alike) const 
 namespace {
 
 // Some of them, by generic address.
-using Addresses = std::array<uint64_t, machine::kLanes>;
+using Addresses = std::array<uint64_t, machine::Access::kMostPieces>;
 std::span<const uint64_t> addresses_of(const Cluster& cluster, const Port::Rows& rows, uint32_t first,
                                        uint32_t count, Addresses& out) {
-  const uint64_t begin = generic_address(cluster, *rows.at, rows.address);
-  for (uint32_t i = 0; i < count; ++i) out[i] = begin + (first + i) * rows.step;
+  uint64_t next = generic_address(cluster, *rows.at, rows.address) + first * rows.step;
+  for (uint32_t i = 0; i < count; ++i, next += rows.step) out[i] = next;
   return {out.data(), count};
 }
 
@@ -103,8 +103,8 @@ std::span<const uint64_t> addresses_of(const Cluster& cluster, const Port::Rows&
 void Port::tell_rows(AccessKind kind, const Rows& rows, uint32_t count, uint64_t size) const {
   Addresses addresses;
   machine::Access access = by_operation(kind, size);
-  for (uint32_t first = 0; first < count; first += machine::kLanes) {
-    const uint32_t some = std::min<uint32_t>(machine::kLanes, count - first);
+  for (uint32_t first = 0; first < count; first += machine::Access::kMostPieces) {
+    const uint32_t some = std::min<uint32_t>(machine::Access::kMostPieces, count - first);
     access.addresses = addresses_of(cluster_, rows, first, some, addresses);
     cluster_.tell(access);
   }
@@ -114,8 +114,8 @@ void Port::tell_rows(const Rows& read, std::span<const Rows> written, uint32_t c
   std::array<Addresses, machine::ByTurns::kMost> addresses;
   std::vector<machine::Access> all;
   all.reserve(machine::ByTurns::kMost);
-  for (uint32_t first = 0; first < count; first += machine::kLanes) {
-    const uint32_t some = std::min<uint32_t>(machine::kLanes, count - first);
+  for (uint32_t first = 0; first < count; first += machine::Access::kMostPieces) {
+    const uint32_t some = std::min<uint32_t>(machine::Access::kMostPieces, count - first);
     all.clear();
     const bool passed = passed_over(*read.at);  // the first of them
     const auto add = [&](AccessKind kind, const Rows& rows) {

@@ -1,6 +1,7 @@
 #include "model/hazard/knowledge/clock.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace bitwell::hazard {
 
@@ -24,9 +25,11 @@ Clock::Entry Clock::of(UnitId unit, const Row& row) {
 bool Clock::covers(const Entry& a, const Entry& b) {
   if (a.lanes == b.lanes) return a.least >= b.least;
   if (b.lanes == nullptr) return a.least >= b.least;
-  for (size_t i = 0; i < b.lanes->size(); ++i)
-    if ((a.lanes == nullptr ? a.least : (*a.lanes)[i]) < (*b.lanes)[i]) return false;
-  return true;
+  if (a.lanes == nullptr)
+    return std::ranges::all_of(*b.lanes, [&](uint32_t time) { return a.least >= time; });
+  uint32_t less = 0;
+  for (size_t i = 0; i < b.lanes->size(); ++i) less |= static_cast<uint32_t>((*a.lanes)[i] < (*b.lanes)[i]);
+  return less == 0;
 }
 
 bool Clock::covers(const Clock& other) const {
@@ -85,6 +88,17 @@ void Clock::raise(UnitId unit, uint32_t lanes, uint32_t time) {
   if (lanes == ~0u && there && at->lanes == nullptr) {  // as most often
     at->least = std::max(at->least, time);
     return;
+  }
+  if (there && at->lanes != nullptr && std::has_single_bit(lanes)) {
+    const auto lane = static_cast<size_t>(std::countr_zero(lanes));
+    const uint32_t before = (*at->lanes)[lane];
+    if (before >= time) return;
+    if (before != at->least) {  // which is another lane's, and remains
+      auto row = std::make_shared<Row>(*at->lanes);
+      (*row)[lane] = time;
+      at->lanes = std::move(row);
+      return;
+    }
   }
   Row row{};
   if (there && at->lanes != nullptr)

@@ -17,7 +17,8 @@ void add_operations(Knowledge& to, const Warp& w, uint32_t lane, const Numbers& 
   }
 }
 
-Known published(const Warp& w, uint32_t lane, const Known& known, uint32_t time, const Numbers& ended) {
+std::shared_ptr<Knowledge> published(const Warp& w, uint32_t lane, const Known& known, uint32_t time,
+                                     const Numbers& ended) {
   auto out = known == nullptr ? std::make_shared<Knowledge>() : std::make_shared<Knowledge>(*known);
   out->happened.raise(w.unit, 1u << lane, time);
   add_operations(*out, w, lane, ended);

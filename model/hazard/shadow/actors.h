@@ -189,7 +189,7 @@ struct Operation {
   uint32_t lanes = 0;  // all that have
   uint32_t until = 0;  // what its issuers did up to this time of theirs comes before
   Known accepted;      // by that lane, at the issue
-  // At the issue, by lane.
+  // At the issue, by lane, of those that have.
   OfLanes<Known> known;
   std::array<Numbers, machine::kLanes> ended;
   machine::TensorOrder tensor;

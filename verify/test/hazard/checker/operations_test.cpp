@@ -368,6 +368,21 @@ TEST(CopiesOfOthers, OfLanesThatIssueTheSameEachWaitsForItsOwn) {
 }
 
 // A copy into another CTA's shared memory, as a thread's own access, wants that CTA to have begun.
+// The first lane is named as who has issued the copies of all: each goes by what its own lane has waited for.
+TEST(CopiesOfOthers, GoByTheirOwnLane) {
+  Trace t;
+  const Who all{{}, 0, kAll}, first{{}, 0, 1};
+  for (uint64_t number = 1; number <= 2; ++number) {
+    t.issues(1, first, number, machine::Ending::copy_group);
+    for (int lane = 0; lane < 32; ++lane)
+      t.operation(1, all, number, AccessKind::write, shared(0, 4 * static_cast<uint64_t>(lane)), 4,
+                  Proxy::generic, lane);
+    t.meets(2, all, Sync::copies_committed);
+    t.meets(3, all, Sync::copies_waited, 0);
+  }
+  EXPECT_EQ(t.found(), Lines{});
+}
+
 TEST(CopiesOfOthers, ReachACtaThatHasBegun) {
   for (const uint32_t to : {0u, 1u})
     for (const bool met : {false, true}) {

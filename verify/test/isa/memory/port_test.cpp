@@ -191,7 +191,7 @@ TEST(Port, AccessesOfOneOperationAreToldTogetherToWhoWantsThat) {
         const auto* a = std::get_if<machine::Access>(&event.what);
         if (a == nullptr || a->operation == 0) return;
         EXPECT_TRUE(a->addresses.size() == 1 || pieces);
-        EXPECT_LE(a->addresses.size(), 32u);
+        EXPECT_LE(a->addresses.size(), machine::Access::kMostPieces);
         together += a->addresses.size() > 1 ? 1 : 0;
         for (size_t i = 0; i < a->addresses.size(); ++i) add(*a, i);
       };
