@@ -26,7 +26,8 @@ void Checker::tell(const machine::Event& event) {
   const auto* const a = std::get_if<machine::Access>(&event.what);
   if (a == nullptr || a->operation != 0 || a->mbarrier || a->order.semantics != machine::Semantics::weak)
     conflicts_.forget_rows();
-  else if (told_as_row(*a))
+  else if (!held_back_ && a->met == 0 && in_row(*a) &&
+           tell({a->kind, a->order, a->cta, a->warp, a->ptx_line, a->addresses[0], a->bytes, a->unchanged}))
     return;
   if (a != nullptr) {
     Cluster& c = clusters_.of(event.first_cta);
@@ -233,30 +234,17 @@ bool may_be_row(const machine::Access& a) {
   const machine::Proxy proxy = a.order.proxy;
   const bool reads = a.kind == machine::AccessKind::read;
   return (reads || a.kind == machine::AccessKind::write) && a.order.semantics == machine::Semantics::weak &&
-         a.met == 0 && std::has_single_bit(a.bytes) && a.bytes <= ShadowPage::kPageBytes &&
+         a.met == 0 && a.bytes - 1 < ShadowPage::kPageBytes && (a.bytes & (a.bytes - 1)) == 0 &&
          (proxy == machine::Proxy::generic || (reads && proxy == machine::Proxy::non_coherent));
 }
 
 }  // namespace
 
-Checker::LanesWay& Checker::way_place(const machine::Access& a) {
-  return lanes_ways_[(static_cast<uint32_t>(a.ptx_line) + 5 * static_cast<uint32_t>(a.warp)) %
-                     lanes_ways_.size()];
-}
-
-// Of those lanes by that instruction, if nothing has happened since but weak accesses.
-Checker::LanesWay* Checker::known_way(const machine::Access& a) {
-  LanesWay& way = way_place(a);
-  return way.series == conflicts_.rows_series() && way.site.ptx_line == a.ptx_line && way.number == a.warp &&
-                 way.cta == a.cta && way.site.kind == a.kind && way.site.order == a.order
-             ? &way
-             : nullptr;
-}
-
 // As most often: a row like the last one by that instruction, if that is all there is to it.
-bool Checker::told_as_row(const machine::Access& a) {
-  const LanesWay* const way = held_back_ ? nullptr : known_way(a);
-  if (way == nullptr || !way->as_row || !may_be_row(a) || !in_row(a) || !page_row(a, *way->cluster, way->row))
+bool Checker::tell(const machine::Row& row) {
+  LanesWay* const way = held_back_ ? nullptr : known_way(row);
+  if (way == nullptr || !way->as_row ||
+      !page_row(row.address, row.bytes, row.unchanged, *way->cluster, way->row))
     return false;
   ledger_.findings.next_access();
   conflicts_.next_event();

@@ -14,6 +14,7 @@
 #include "model/hazard/shadow/held_back.h"
 #include "model/hazard/tensor.h"
 #include "model/hazard/warpgroups.h"
+#include "model/machine/row.h"
 
 namespace bitwell::hazard {
 
@@ -54,6 +55,9 @@ class Checker {
   // To be told of the launch's events; valid as long as this. To be asked for behind the above.
   machine::Observer observer();
   void tell(const machine::Event& event);
+  // The same of such an access, where it is like the last one by that instruction; else false, and nothing is
+  // done.
+  bool tell(const machine::Row& row);
 
   // Each pair of instructions once for each kind, in the order in which they were found.
   const std::vector<Finding>& findings() const { return ledger_.findings.all(); }
@@ -117,11 +121,26 @@ class Checker {
     bool as_row = false;  // the last of them was a row, and nothing else is asked of such
     RowReach row{};
   };
-  LanesWay& way_place(const machine::Access& a);
-  LanesWay* known_way(const machine::Access& a);
+  // The place of those lanes by that instruction, an Access or a Row; and what stands there, if nothing has
+  // happened since but weak accesses.
+  template <class Told>
+  LanesWay& way_place(const Told& told) {
+    return lanes_ways_[(static_cast<uint32_t>(told.ptx_line) + 5 * static_cast<uint32_t>(told.warp)) %
+                       lanes_ways_.size()];
+  }
+  template <class Told>
+  LanesWay* known_way(const Told& told) {
+    LanesWay& way = way_place(told);
+    // CTAs are compared without a call.
+    const bool cta =
+        ((way.cta[0] ^ told.cta[0]) | (way.cta[1] ^ told.cta[1]) | (way.cta[2] ^ told.cta[2])) == 0;
+    return cta && way.series == conflicts_.rows_series() && way.site.ptx_line == told.ptx_line &&
+                   way.number == told.warp && way.site.kind == told.kind && way.site.order == told.order
+               ? &way
+               : nullptr;
+  }
   LanesWay& lanes_way(const machine::Access& a, Cluster& c);
-  bool told_as_row(const machine::Access& a);
-  bool page_row(const machine::Access& a, Cluster& c, const RowReach& r);
+  bool page_row(uint64_t address, uint64_t bytes, uint32_t unchanged, Cluster& c, const RowReach& r);
   bool may_have_rows(const Shadow* shadow) const {
     return shadow != nullptr &&
            (shadow != &ledger_.global ? !clusters_.several_ctas() : !launches_.overlaps());

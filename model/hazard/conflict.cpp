@@ -406,8 +406,7 @@ Conflicts::Said Conflicts::conflict(const Reach& r, Act before, uint64_t address
   return Said::nothing;
 }
 
-void Conflicts::drop_sets(Clusters& clusters) {
-  if (ledger_.readers.list_bytes() <= most_sets_) return;
+void Conflicts::drop_many_sets(Clusters& clusters) {
   ledger_.readers.keep([&](auto visit) {
     const auto again = [&](Readers readers) { return visit(readers); };
     ledger_.global.replace_sets(again);

@@ -44,6 +44,7 @@ struct RowReach {
   uint32_t record;
   // The last ones of which all were found to be behind all lanes, each where its number has it.
   mutable std::array<uint32_t, 4> passed_records{};
+  mutable bool made = true;  // the last one was made as others before it
 };
 
 // What one says of two accesses of which the later is not, or not enough, behind the earlier.
@@ -196,7 +197,10 @@ class Conflicts {
     behind_readers_ = kNoAct;
   }
   // Sets of readers that no cell has any more go, where they are many.
-  void drop_sets(Clusters& clusters);
+  void drop_sets(Clusters& clusters) {
+    if (ledger_.readers.list_bytes() > most_sets_) [[unlikely]]
+      drop_many_sets(clusters);
+  }
 
  private:
   static constexpr size_t kLeastSets = size_t{1} << 14;
@@ -217,6 +221,7 @@ class Conflicts {
     std::vector<Found> found;
     size_t next = 0;  // the one that was made, or made again, behind it
   };
+  void drop_many_sets(Clusters& clusters);
   CamePart& came_part(uint32_t record, const ShadowPage::Row& part) {
     const uint64_t held = (uint64_t{record} << 32 | part.write) * 0x9E3779B97F4A7C15;
     return came_parts_[(held ^ part.reads * 0xBF58476D1CE4E5B9) >> 60];

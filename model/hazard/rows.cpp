@@ -69,16 +69,23 @@ Run up_to(const machine::Access& a, uint32_t first, uint64_t end) {
 }  // namespace
 
 // Whether lanes that are all in a row are done with, as a row of one page.
-bool Checker::page_row(const machine::Access& a, Cluster& c, const RowReach& r) {
-  const uint64_t address = a.addresses[0], all = a.bytes * machine::kLanes;
-  if (address % a.bytes != 0 || address % ShadowPage::kPageBytes + all > ShadowPage::kPageBytes) return false;
+bool Checker::page_row(uint64_t address, uint64_t bytes, uint32_t unchanged, Cluster& c, const RowReach& r) {
+  const uint64_t all = bytes * machine::kLanes;
+  if ((address & (bytes - 1)) != 0 || address % ShadowPage::kPageBytes + all > ShadowPage::kPageBytes)
+    return false;
   Shadow* const shadow = shadow_of(c, ledger_.global, address);
   if (!may_have_rows(shadow)) return false;
-  auto [page, row] = shadow->row(address, a.bytes, a.bytes, 0, machine::kLanes, 1);
+  auto [page, row] = shadow->row(address, bytes, bytes, 0, machine::kLanes, 1);
   const ShadowPage::Acts found = page.acts(row);
-  return found.lanes == machine::kLanes &&
-         ((a.unchanged == 0 && conflicts_.made_as_before(r, page, row, found)) ||
-          conflicts_.reach(r, page, row, found));
+  if (found.lanes != machine::kLanes) return false;
+  // What it was for the last row is tried first.
+  const auto made = [&] { return unchanged == 0 && conflicts_.made_as_before(r, page, row, found); };
+  if (r.made && made()) return true;
+  if (conflicts_.reach(r, page, row, found)) {
+    r.made = false;
+    return true;
+  }
+  return !r.made && (r.made = made());
 }
 
 // The lanes that are done with: those in a row that find nothing but what is ordered, in cells that are
@@ -87,8 +94,8 @@ uint32_t Checker::row_access(const machine::Access& a, Cluster& c, const RowReac
   uint32_t done = 0, apart = 1;
   int alone = 0;  // lanes in turn that nobody follows: where each lane has a row of a matrix, all are
   const bool whole = in_row(a);
-  bool in_turn = whole && a.unchanged == 0;    // nothing was left undone
-  if (whole && page_row(a, c, r)) return ~0u;  // as most often
+  bool in_turn = whole && a.unchanged == 0;                                       // nothing was left undone
+  if (whole && page_row(a.addresses[0], a.bytes, a.unchanged, c, r)) return ~0u;  // as most often
   for (uint32_t lanes = whole ? ~0u : a.lanes & ~beside_alike(a); lanes != 0;) {
     const auto first = static_cast<uint32_t>(std::countr_zero(lanes));
     const uint64_t address = a.addresses[first];
@@ -98,7 +105,7 @@ uint32_t Checker::row_access(const machine::Access& a, Cluster& c, const RowReac
     apart = run.apart;
     alone = std::has_single_bit(run.lanes) ? alone + 1 : 0;
     Shadow* const shadow = shadow_of(c, ledger_.global, address);
-    if (!may_have_rows(shadow) || address % a.bytes != 0) {
+    if (!may_have_rows(shadow) || (address & (a.bytes - 1)) != 0) {
       in_turn = false;
       continue;
     }

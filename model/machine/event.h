@@ -70,6 +70,8 @@ struct Access {
   uint32_t columns_before_gap = 0, gap = 0;
   // Lanes that store what stands there already, bit for bit.
   uint32_t unchanged = 0;
+  // It was found when the addresses were made that all 32 lanes reach bytes side by side, in their order.
+  bool consecutive = false;
 };
 
 // A warp is about to execute the instruction of a PTX line that an observer asked for.

@@ -8,6 +8,7 @@
 #include "model/isa/lanes/address_scan.h"
 #include "model/machine/where.h"
 #include "model/run/cluster.h"
+#include "model/run/parallel/apart.h"
 #include "model/run/parallel/claim.h"
 #include "model/run/shared_place.h"
 #include "model/run/stuck/nearby.h"
@@ -210,13 +211,15 @@ std::pair<uint64_t, uint64_t> low_halves(Context& context, uint64_t* address, ui
 }
 
 void tell(const Context& context, AccessKind kind, const machine::Order& order, uint32_t mask,
-          std::span<const uint64_t> addresses, size_t size, uint32_t unchanged = 0) {
+          std::span<const uint64_t> addresses, size_t size, uint32_t unchanged = 0,
+          bool consecutive = false) {
   const Cluster& cluster = context.cta.cluster;
   machine::Access access{
       kind,      order, context.cta.index, context.warp.index,
       mask,      0,     cluster.time(),    context.cta.line(context.warp.splits[context.split_index]).ptx,
       addresses, size};
   access.unchanged = unchanged;
+  access.consecutive = consecutive;
   cluster.tell(access);
 }
 
@@ -262,11 +265,14 @@ uint32_t unchanged_lanes(const isa::Op& store, Context& context, uint32_t mask, 
   if (there.consecutive && all == 4 && use.register_bytes == 4 && mask != 0 &&
       (!there.tracked || machine::all_written(there.defined[0], all * kLanes))) {  // as most often
     const auto* const stored = context.row<uint32_t>(store.sources->front());
-    std::array<uint32_t, kLanes> old;
-    std::memcpy(old.data(), there.bytes[0], sizeof old);
+    const auto same = [&](uint32_t i) {
+      uint32_t old = 0;
+      std::memcpy(&old, there.bytes[0] + i * sizeof old, sizeof old);
+      return static_cast<uint32_t>(old == stored[i]);
+    };
     uint32_t any = 0;
-    for (uint32_t i = 0; i < kLanes; ++i) any |= static_cast<uint32_t>(old[i] == stored[i]);
-    for (uint32_t i = 0; any != 0 && i < kLanes; ++i) out |= static_cast<uint32_t>(old[i] == stored[i]) << i;
+    for (uint32_t i = 0; i < kLanes; ++i) any |= same(i);
+    for (uint32_t i = 0; any != 0 && i < kLanes; ++i) out |= same(i) << i;
     return out & mask;
   }
   if (!there.consecutive && all == 4 && use.register_bytes == 4) {
@@ -393,7 +399,7 @@ void resolve(const isa::AddressUse& use, uint32_t row, Context& context, uint32_
        !passed_over(use.order, *region, context))) [[unlikely]] {
     for (uint64_t& a : address) a += window_of(space);
     tell(context, kind, use.order, mask, address, size,
-         store == nullptr ? 0 : unchanged_lanes(*store, context, mask, out));
+         store == nullptr ? 0 : unchanged_lanes(*store, context, mask, out), scan.consecutive);
     if (out.consecutive && context.follow() != nullptr && context.follow()->but() != 0) {
       // some lanes read what is there, and some do not
       out.consecutive = false;
@@ -412,10 +418,20 @@ bool passed_over(const machine::Order& order, const Region& at, const Context& c
                                context.cta.line(context.warp.splits[context.split_index]).ptx);
 }
 
+namespace {
+
+// Whether nobody else watches than one who is told so.
+bool told_as_row(const machine::Row& row, const Cluster& cluster) {
+  const std::vector<machine::Observer>& observers = cluster.grid.options.observers;
+  if (cluster.each_access_watched() || observers.size() != 1) return false;
+  Apart* const who = apart_of(observers.front());
+  return who != nullptr && who->tell(row);
+}
+
+}  // namespace
+
 void tell_lanes(const isa::AddressUse& use, AccessKind kind, Context& context, uint64_t first, uint64_t apart,
                 size_t size, std::byte* bytes, uint8_t* defined, const isa::Op* store) {
-  uint64_t addresses[kLanes];
-  for (uint64_t i = 0; i < kLanes; ++i) addresses[i] = first + i * apart;
   uint32_t unchanged = 0;
   if (store != nullptr) {
     LaneBytes there;
@@ -425,7 +441,19 @@ void tell_lanes(const isa::AddressUse& use, AccessKind kind, Context& context, u
     there.consecutive = true;
     unchanged = unchanged_lanes(*store, context, ~0u, there);
   }
-  tell(context, kind, use.order, ~0u, addresses, size, unchanged);
+  if (apart == size) {
+    const int line = context.cta.line(context.warp.splits[context.split_index]).ptx;
+    if (told_as_row({kind, use.order, context.cta.index, context.warp.index, line, first, size, unchanged},
+                    context.cta.cluster))
+      return;
+  }
+  uint64_t addresses[kLanes];
+  uint64_t next = first;
+  for (uint64_t& address : addresses) {
+    address = next;
+    next += apart;
+  }
+  tell(context, kind, use.order, ~0u, addresses, size, unchanged, apart == size);
 }
 
 std::optional<uint64_t> shared_address(const Cluster& cluster, const std::byte* bytes) {

@@ -104,28 +104,33 @@ void Cluster::note_writers() {
   accesses_watched_ = each_access_watched_ = true;
 }
 
+namespace {
+
+// Calls visit(access) for each piece of an operation's access; of lanes for all that they reach.
+template <class Visit>
+[[gnu::noinline]] void each_piece(const machine::Access& access, Visit visit) {
+  if (access.operation == 0) return visit(access);
+  machine::Access one = access;
+  for (size_t i = 0; i < access.addresses.size(); ++i) {
+    one.addresses = access.addresses.subspan(i, 1);
+    visit(one);
+  }
+}
+
+}  // namespace
+
 void Cluster::tell(const machine::Access& access) const {
-  const bool several = access.operation != 0 && access.addresses.size() > 1;
-  const auto each = [&](auto visit) {
-    machine::Access one = access;
-    for (size_t i = 0; i < access.addresses.size(); ++i) {
-      one.addresses = access.addresses.subspan(i, 1);
-      visit(one);
-    }
-  };
-  if (writers_ != nullptr || grid.options.follow != nullptr) {
-    const auto note = [&](const machine::Access& a) {
+  if (writers_ != nullptr || grid.options.follow != nullptr) [[unlikely]]
+    each_piece(access, [&](const machine::Access& a) {
       if (writers_ != nullptr) writers_->note(a);
       if (grid.options.follow != nullptr) grid.options.follow->told(a, *this);
-    };
-    several ? each(note) : note(access);
-  }
+    });
   for (const machine::Observer& observer : grid.options.observers) {
     if (!observer.accesses) continue;
-    if (several && !observer.pieces)
-      each([&](const machine::Access& a) { observer.tell({first_, a}); });
-    else
+    if (observer.pieces || access.operation == 0)
       observer.tell({first_, access});
+    else
+      each_piece(access, [&](const machine::Access& a) { observer.tell({first_, a}); });
   }
 }
 

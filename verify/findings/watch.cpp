@@ -64,7 +64,7 @@ machine::Observer Watch::observer(std::vector<int> lines, bool apart) {
   if (apart)
     out.tell = run::TellsApart{this};
   else
-    out.tell = [this](const machine::Event& event) { to_.tell(event); };
+    out.tell = [this](const machine::Event& event) { tell(event); };
   out.accesses = true;
   out.steps = false;
   out.pieces = true;
@@ -81,7 +81,6 @@ void Watch::begin(const Launched& launch, bool programmatic) {
   auto checker = std::make_unique<hazard::Checker>(full.grid, full.cluster, once_);
   checker->keep(most_met_, met_of_notes_);
   if (!running_.empty()) checker->overlaps(*running_.back().checker);
-  to_ = checker->observer();
   running_.push_back({&launches_.back(), std::move(checker)});
 }
 

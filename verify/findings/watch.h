@@ -55,7 +55,8 @@ class Watch : run::Apart {
   void begin() override { separate_.emplace(); }
   std::unique_ptr<One> one() override;
   void add(One& one) override;
-  void tell(const machine::Event& event) override { to_.tell(event); }
+  void tell(const machine::Event& event) override { running_.back().checker->tell(event); }
+  bool tell(const machine::Row& row) override { return running_.back().checker->tell(row); }
   // A launch that runs, or that those behind it may overlap.
   struct Running {
     const Launched* launch;
@@ -66,8 +67,7 @@ class Watch : run::Apart {
   size_t most_met_ = 0;
   bool met_of_notes_ = true;
   std::deque<Launched> launches_;
-  std::vector<Running> running_;  // in the order of the stream
-  machine::Observer to_;
+  std::vector<Running> running_;              // in the order of the stream
   std::optional<hazard::Separate> separate_;  // of the launch whose clusters are told apart
   std::set<std::string> entries_;
   std::vector<Found> found_;  // of the launches before the last

@@ -1,7 +1,5 @@
 #include "model/hazard/shadow/clusters.h"
 
-#include "model/machine/memory/memory.h"
-
 namespace bitwell::hazard {
 
 Cluster& Clusters::of(const std::array<uint32_t, 3>& first) {
@@ -43,11 +41,6 @@ Warp& Clusters::warp_of(Cluster& c, const std::array<uint32_t, 3>& cta, int numb
   const size_t i = rank * Cluster::kMostWarps + static_cast<size_t>(number);
   if (i >= c.numbered.size()) c.numbered.resize(i + 1);
   return *(c.numbered[i] = at.get());
-}
-
-Shadow* shadow_of(Cluster& c, Shadow& global, uint64_t address) {
-  if (address - machine::kSharedWindow < machine::kWindowSize) return &c.shared;
-  return machine::is_global(address) ? &global : nullptr;
 }
 
 }  // namespace bitwell::hazard

@@ -10,6 +10,7 @@
 
 #include "model/hazard/shadow/ledger.h"
 #include "model/machine/limits.h"
+#include "model/machine/memory/memory.h"
 
 namespace bitwell::hazard {
 
@@ -79,6 +80,9 @@ class Clusters {
 };
 
 // The shadow of a generic address, or nullptr: nothing is watched there.
-Shadow* shadow_of(Cluster& c, Shadow& global, uint64_t address);
+inline Shadow* shadow_of(Cluster& c, Shadow& global, uint64_t address) {
+  if (address - machine::kSharedWindow < machine::kWindowSize) return &c.shared;
+  return machine::is_global(address) ? &global : nullptr;
+}
 
 }  // namespace bitwell::hazard

@@ -10,13 +10,6 @@ namespace bitwell::hazard {
 using machine::AccessKind;
 using machine::kLanes;
 
-bool in_row(const machine::Access& a) {
-  if (a.lanes != ~0u) return false;
-  uint64_t other = 0, expected = a.addresses[0];
-  for (uint32_t i = 0; i < kLanes; ++i, expected += a.bytes) other |= a.addresses[i] ^ expected;
-  return other == 0;
-}
-
 namespace {
 
 bool reaches_global(const machine::Access& a) {

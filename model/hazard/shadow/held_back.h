@@ -15,7 +15,13 @@
 namespace bitwell::hazard {
 
 // Whether all lanes reach bytes side by side, the first lane's first.
-bool in_row(const machine::Access& a);
+inline bool in_row(const machine::Access& a) {
+  if (a.consecutive) return true;
+  if (a.lanes != ~0u || a.addresses[1] != a.addresses[0] + a.bytes) return false;
+  uint64_t other = 0, expected = a.addresses[0];
+  for (uint32_t i = 0; i < machine::kLanes; ++i, expected += a.bytes) other |= a.addresses[i] ^ expected;
+  return other == 0;
+}
 
 class HeldBack {
  public:

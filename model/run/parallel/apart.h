@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "model/machine/event.h"
+#include "model/machine/row.h"
 
 namespace bitwell::run {
 
@@ -36,6 +37,8 @@ class Apart {
   virtual void add(One& one) = 0;
   // Of all of them together: nothing that was told apart counts.
   virtual void tell(const machine::Event& event) = 0;
+  // Likewise of such an access, if that is all it has to know; else false, and it is to be told of the event.
+  virtual bool tell(const machine::Row& row) = 0;
 };
 
 // The `tell` of an observer that is one.

@@ -109,14 +109,19 @@ class Twice {
     std::array<uint64_t, machine::kLanes> addresses{};
     for (uint32_t i = 0; i < machine::kLanes; ++i) addresses[i] = address + bytes * place(arrangement, i);
     const bool unchanged = kind == AccessKind::write && draw(3) == 0;
-    const auto tell = [&](Trace& t, uint32_t those, uint32_t met) {
+    const auto tell = [&](Trace& t, uint32_t those, uint32_t met, bool consecutive = false) {
       machine::Access a{kind, order, cta, warp, those, 0, ++time_, line, addresses, bytes};
       a.met = met;
       a.unchanged = unchanged ? those : 0;
+      a.consecutive = consecutive;
       t.tell({cta, warp, those}, a);
     };
-    tell(rows_, lanes, 0);
-    tell(kept_, lanes, 0);
+    // As who executes them says it of lanes in their order, or leaves it to be found.
+    const bool row = lanes == kAll && arrangement >= 7, said = row && draw(2) == 0;
+    if (!row || !rows_.checker.tell(
+                    machine::Row{kind, order, cta, warp, line, addresses[0], bytes, unchanged ? kAll : 0}))
+      tell(rows_, lanes, 0, said);
+    tell(kept_, lanes, 0, said);
     if (order.semantics != Semantics::weak) return tell(lanes_, lanes, 0);
     for (uint32_t i = 0; i < machine::kLanes; ++i)
       if ((lanes >> i & 1) != 0) tell(lanes_, 1u << i, 1u << i);
@@ -338,6 +343,22 @@ TEST(Rows, ComeToSomethingElseWhenMoreIsKnown) {
     ASSERT_EQ(t.kinds(), Lines{"race 1 4"});
     EXPECT_EQ(t.checker.findings()[0].count, learns ? 32u : 64u);
   }
+}
+
+// Lanes that have met are each to be behind what all have written, though a row was read before by the same
+// instruction of lanes that go by their own.
+TEST(Rows, OfLanesThatMeetAreNoneOfTheirOwn) {
+  Trace t;
+  const Who all{{}, 0, kAll};
+  t.access(1, all, AccessKind::write, shared(0, 256), {}, 4, 4);
+  std::array<uint64_t, machine::kLanes> addresses{};
+  for (const uint32_t met : {0u, kAll}) {
+    for (uint64_t i = 0; i < machine::kLanes; ++i) addresses[i] = shared(0, (met == 0 ? 0 : 256) + 4 * i);
+    machine::Access a{AccessKind::read, {}, {}, 0, kAll, 0, 1, 2, addresses, 4};
+    a.met = met;
+    t.tell(all, a);
+  }
+  EXPECT_EQ(t.kinds(), Lines{"warp-race 1 2"});
 }
 
 // Loops over rows that race, of which what came of one is made of others: it is what comes of each by itself,

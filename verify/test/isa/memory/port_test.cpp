@@ -1,6 +1,7 @@
 // Whoever reaches memory is told of, with place, size and order; and nothing changes that nobody was told of.
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <ostream>
 #include <set>
 #include <string>
@@ -44,7 +45,9 @@ uint64_t in_window(uint64_t address) {
 // What one warp tells that executes the instructions, with a buffer of 256 bytes at machine::kBuffers in %a0,
 // an mbarrier `bar` at 0 of shared memory that `thread` 0 has initialised for `count`, and 256 bytes `tile`
 // at 128.
-std::vector<Told> told_of(const std::string& body) {
+std::vector<Told> told_of(
+    const std::string& body,
+    const std::function<void(const machine::Access&)>& also = [](const machine::Access&) {}) {
   const std::string text =
       ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 buffer)\n{\n"
       ".reg .b32 %r<8>;\n.reg .b64 %a<8>;\n.reg .pred %p<2>;\n.reg .b32 %z;\nmov.u32 %z, 0;\n"
@@ -69,6 +72,7 @@ std::vector<Told> told_of(const std::string& body) {
   options.observers.push_back({[&](const machine::Event& event) {
                                  const auto* a = std::get_if<machine::Access>(&event.what);
                                  if (a == nullptr || a->ptx_line < line) return;
+                                 also(*a);
                                  const int lowest = a->lanes == 0 ? 0 : __builtin_ctz(a->lanes);
                                  out.push_back({a->kind, in_window(a->addresses[static_cast<size_t>(lowest)]),
                                                 a->bytes, __builtin_popcount(a->lanes), a->order});
@@ -163,6 +167,26 @@ TEST(Port, TellsOfTensorMemoryToo) {
   test::run_ptx(text, l, options);
   ASSERT_EQ(cells.size(), 16u);
   for (uint64_t lane = 0; lane < 16; ++lane) EXPECT_EQ(cells[lane], lane << 16 | 3);
+}
+
+// That lanes reach bytes side by side is said of no others, and where it is found at no cost.
+TEST(Port, SaysWhichLanesReachBytesSideBySide) {
+  const std::string body =
+      "ld.global.u32 %r7, [%a1];\nld.global.u32 %r7, [%a0];\nld.global.v2.u32 {%r6, %r7}, [%a0];\n"
+      "ld.global.u16 %r7, [%a1];\n@%p0 ld.global.u32 %r7, [%a1];\n@!%p0 ld.global.u32 %r7, [%a1];\n"
+      "st.shared.u32 [%r4], %z;\nst.shared.u16 [%r4], %z;\nld.shared.u32 %r7, [%r3];\n"
+      "ld.u32 %r7, [%a1+128];\nred.global.add.u32 [%a1], %z;\nst.volatile.global.u32 [%a1], %z;\n"
+      "sub.u32 %r6, %r2, %r1;\nadd.u32 %r6, %r6, 252;\nld.shared.u32 %r7, [%r6];\n";
+  size_t beside = 0, others = 0;
+  told_of(body, [&](const machine::Access& a) {
+    bool expected = a.lanes == ~0u;
+    for (size_t i = 0; i < a.addresses.size(); ++i)
+      expected = expected && a.addresses[i] == a.addresses[0] + i * a.bytes;
+    EXPECT_LE(a.consecutive, expected) << "PTX line " << a.ptx_line;
+    ++(a.consecutive ? beside : others);
+  });
+  EXPECT_GE(beside, 5u);
+  EXPECT_GE(others, 8u);
 }
 
 // Who wants pieces is told of the same accesses as who does not, in their order, of fewer at once: copies,
