@@ -82,7 +82,10 @@ void Addresses::inside_its_object(const machine::Access& a) {
     const ObjectPlace place = object_place(a.addresses[0]);
     const uint64_t begin = a.addresses[0] - place.at + object->offset, last = size - a.bytes;
     bool out = place.space != object->space;
-    for (uint32_t i = 0; i < machine::kLanes; ++i) out |= a.addresses[i] - begin > last;
+    if (a.consecutive)
+      out |= a.addresses.front() - begin > last || a.addresses.back() - begin > last;
+    else
+      for (uint32_t i = 0; i < machine::kLanes; ++i) out |= a.addresses[i] - begin > last;
     if (!out) return;
   }
   uint64_t low = UINT64_MAX, high = 0;

@@ -127,14 +127,14 @@ void HeldBack::make_pieces(Memory& memory, size_t line) const {
 }
 
 template <bool kWrites>
-bool HeldBack::clash(Who& w, uint32_t thread) const {
-  const Who before = now(w), writer = before >> kBits, reader = before & kSeveral;
+bool HeldBack::clash(uint32_t meeting, Who& w, uint32_t thread) {
+  const Who before = at(meeting, w), writer = before >> kBits, reader = before & kSeveral;
   const auto other = [&](uint32_t who) { return who != 0 && (who != thread || thread == kSeveral); };
   if (kWrites) {
-    w = meeting_ << 2 * kBits | thread << kBits | reader;
+    w = meeting << 2 * kBits | thread << kBits | reader;
     return other(writer) || other(reader);
   }
-  w = meeting_ << 2 * kBits | writer << kBits | (reader == 0 || reader == thread ? thread : kSeveral);
+  w = meeting << 2 * kBits | writer << kBits | (reader == 0 || reader == thread ? thread : kSeveral);
   return other(writer);
 }
 
@@ -171,7 +171,7 @@ template <bool kWrites>
 bool HeldBack::clash_of_lanes(const machine::Access& a) {
   bool out = false;
   each(a, [&](Who& who, uint32_t lane) {
-    out |= clash<kWrites>(who, a.met != 0 ? kSeveral : thread_of(a.warp, lane));
+    out |= clash<kWrites>(meeting_, who, a.met != 0 ? kSeveral : thread_of(a.warp, lane));
   });
   return out;
 }
@@ -193,7 +193,11 @@ template <bool kWrites>
 bool HeldBack::clash_of_pieces(const machine::Access& a) {
   constexpr Line knows = kPieces | kPageKnows;
   constexpr Line looked_at = ~kBoth | knows;  // the meeting, too
-  const Line usual = meeting_ << 2 * kBits | knows;
+  // What stays is held here: what is noted of pieces might be any of it, as far as the compiler knows.
+  const uint32_t meeting = meeting_, several = a.met != 0 ? kSeveral : 0, first = thread_of(a.warp, 0);
+  const int shift = shift_;
+  const uint64_t* const addresses = a.addresses.data();
+  const Line usual = meeting << 2 * kBits | knows;
   bool out = false;
   uint64_t low_bits = 0;
   for (uint32_t rest = a.lanes; rest != 0;) {
@@ -203,16 +207,16 @@ bool HeldBack::clash_of_pieces(const machine::Access& a) {
     Who* const pieces = shared_.who.data();
     for (; rest != 0; rest &= rest - 1) {
       const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
-      const uint64_t offset = a.addresses[lane] - machine::kSharedWindow;
+      const uint64_t offset = addresses[lane] - machine::kSharedWindow;
       if (offset >= begun || (lines[offset / kLineBytes] & looked_at) != usual) break;
-      out |= clash<kWrites>(pieces[offset >> shift_], a.met != 0 ? kSeveral : thread_of(a.warp, lane));
+      out |= clash<kWrites>(meeting, pieces[offset >> shift], several != 0 ? several : first + lane);
       low_bits |= offset;
     }
     if (rest == 0) break;
     const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
-    if (Who* const piece = begun_piece<kWrites>(a.addresses[lane]); piece != nullptr) {
-      out |= clash<kWrites>(*piece, a.met != 0 ? kSeveral : thread_of(a.warp, lane));
-      low_bits |= a.addresses[lane];
+    if (Who* const piece = begun_piece<kWrites>(addresses[lane]); piece != nullptr) {
+      out |= clash<kWrites>(meeting, *piece, several != 0 ? several : first + lane);
+      low_bits |= addresses[lane];
     }
     rest &= rest - 1;
   }
@@ -243,7 +247,7 @@ bool HeldBack::clash_of_lines(const machine::Access& a) {
       const auto pieces = static_cast<uint32_t>(kLineBytes >> shift_);
       Who* const who = memory->who.data() + at * pieces;
       for (uint32_t i = 0; i < pieces; ++i)
-        out |= clash<kWrites>(who[i], thread_of(a.warp, lane + (i >> (bytes - shift_))));
+        out |= clash<kWrites>(meeting_, who[i], thread_of(a.warp, lane + (i >> (bytes - shift_))));
     }
   }
   return out;
@@ -252,7 +256,7 @@ bool HeldBack::clash_of_lines(const machine::Access& a) {
 bool HeldBack::anybody(const machine::Access& a) {
   bool out = false;
   each(a, [&](Who& who, uint32_t) {
-    out |= now(who) != 0;
+    out |= at(meeting_, who) != 0;
     who = meeting_ << 2 * kBits | kBoth;
   });
   return out;

@@ -147,10 +147,10 @@ class HeldBack {
   static uint32_t thread_of(int warp, uint32_t lane) {
     return static_cast<uint32_t>(warp) * machine::kLanes + lane + 1;
   }
-  Who now(Who w) const { return w >> 2 * kBits == meeting_ ? w & kBoth : 0; }
-  // Whether somebody else was there, one of both writing.
+  static Who at(uint32_t meeting, Who w) { return w >> 2 * kBits == meeting ? w & kBoth : 0; }
+  // Whether somebody else was there since that meeting, one of both writing.
   template <bool kWrites>
-  bool clash(Who& w, uint32_t thread) const;
+  static bool clash(uint32_t meeting, Who& w, uint32_t thread);
   template <bool kWrites>
   bool clash_of_lanes(const machine::Access& a);
   // Of lanes that reach one piece each.

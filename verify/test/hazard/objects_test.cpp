@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <numeric>
+
 #include "model/hazard/checker.h"
 #include "model/hazard/flow/local_pointers.h"
 #include "model/isa/compile/compile.h"
@@ -222,6 +225,31 @@ TEST(Origins, OfEachLaneInTheMemoryThatItReaches) {
     const auto outside = std::count_if(checker.findings().begin(), checker.findings().end(),
                                        [](const Finding& f) { return f.kind == Kind::outside_object; });
     EXPECT_EQ(outside, offset == 64 ? 0 : 1);
+  }
+}
+
+// Lanes side by side are in the variable where the first and the last are; nor is a row passed over because
+// the one before it, by the same instruction, was in it.
+TEST(Origins, OfLanesSideBySideTheLastOneMayLeave) {
+  const isa::Program program = isa::compile(
+      ptx::parse(".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\n.reg .b32 %r<3>;\n"
+                 ".shared .align 16 .b8 one[192];\nmov.u32 %r0, one;\nld.shared.u32 %r1, [%r0];\nret;\n}\n"),
+      "k");
+  for (const bool said : {false, true}) {
+    Checker checker({1, 1, 1}, {1, 1, 1});
+    checker.follow(Objects(program, {{"one", 64, 192}}));
+    for (const uint64_t offset : {64, 128, 256, 132, 60}) {
+      std::array<uint64_t, machine::kLanes> addresses{};
+      for (uint64_t i = 0; i < machine::kLanes; ++i) addresses[i] = machine::kSharedWindow + offset + 4 * i;
+      machine::Access a{machine::AccessKind::read, {}, {}, 0, ~0u, 0, 1, 9, addresses, 4};
+      a.consecutive = said;
+      checker.observer().tell({{}, a});
+      const auto outside = std::accumulate(checker.findings().begin(), checker.findings().end(), uint64_t{0},
+                                           [](uint64_t all, const Finding& f) {
+                                             return all + (f.kind == Kind::outside_object ? f.count : 0);
+                                           });
+      EXPECT_EQ(outside, offset == 60 ? 34u : offset == 132 ? 33u : offset == 256 ? 32u : 0u) << offset;
+    }
   }
 }
 
