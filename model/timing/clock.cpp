@@ -1,6 +1,7 @@
 #include "model/timing/clock.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "model/timing/clock_state.h"
@@ -31,6 +32,19 @@ Clock::Clock(const Device& device, const Extent& extent, std::map<uint64_t, doub
       from_dram_(std::move(from_dram)),
       l2_beside_(beside()),
       sequences_(std::make_unique<Sequences>()) {}
+
+// A device starts the clusters of one multiprocessor far from each other, and what they have to do may hang
+// on where they are. Steps that are all alike would meet the same column of every row.
+uint64_t Clock::chosen(uint64_t started) const {
+  if (extent_.out_of == 0) return started;
+  constexpr double kGolden = 0.6180339887498949;
+  const auto number = static_cast<double>(started);
+  const double in_step = number * kGolden - std::floor(number * kGolden);
+  const uint64_t parts = extent_.starts != 0 ? extent_.starts : extent_.clusters + residents();
+  return static_cast<uint64_t>((number + in_step) / static_cast<double>(parts) *
+                               static_cast<double>(extent_.out_of));
+}
+
 Clock::~Clock() = default;
 
 // By the probe, in which copies stood in the queue for all the time that their bytes took longer than one

@@ -27,6 +27,7 @@ struct Extent {
   uint64_t l1_bytes = 0;    // of each multiprocessor
   uint64_t starts = 0;      // clusters that there are for those groups. 0: more than are looked at
 };
+  uint64_t out_of = 0;      // clusters, through which those that are looked at lie scattered. 0: the first
 
 // What all clusters asked of a region of global memory, behind the first cache.
 struct Asked {
@@ -71,6 +72,7 @@ class Clock final : public run::Timekeeper {
   Seen seen() const;
 
   uint64_t residents() const override { return uint64_t{extent_.groups} * extent_.residents; }
+  uint64_t chosen(uint64_t started) const override;
   void starts(const run::Cluster& cluster) override;
   void ends(const run::Cluster& cluster) override;
   void looks_at(const run::Cluster& cluster) override;

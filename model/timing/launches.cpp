@@ -23,8 +23,9 @@ double whole(const TimedLaunch& l) {
   const double run = static_cast<double>(ends.size()) / l.extent.groups;
   if (rounded <= run) return ends.back();
   const size_t from = ends.size() > 2 * l.extent.residents ? l.extent.residents : ends.size() / 2;
+  // Those that are resident together may all end at once: what counts begins when the last before them did.
   const double slope =
-      (ends.back() - ends[from]) / std::max<double>(1, static_cast<double>(ends.size() - 1 - from));
+      (ends.back() - (from == 0 ? 0 : ends[from - 1])) / static_cast<double>(ends.size() - from);
   return ends.back() + (rounded - run) * slope;
 }
 
@@ -91,6 +92,7 @@ run::Timekeeper& Launches::begins(const run::Grid& grid) {
     l.sampled = e.clusters < held.all;
     // The last of them have the multiprocessor for themselves.
     if (e.clusters == each) e.starts = each;
+    if (l.sampled) e.out_of = held.all;
   }
   const size_t number = launches_.size();
   clocks_.push_back(

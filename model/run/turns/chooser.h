@@ -108,6 +108,9 @@ class Timekeeper {
   virtual ~Timekeeper() = default;
   // How many clusters of the launch may be resident at once.
   virtual uint64_t residents() const = 0;
+  // Which cluster of the launch, counted in the order of their ctaid, starts when so many have: those before
+  // it that have not started never do. One that has started, or is none of the launch: the next.
+  virtual uint64_t chosen(uint64_t started) const { return started; }
   // A cluster is resident from now on, or has ended.
   virtual void starts(const Cluster& cluster) = 0;
   virtual void ends(const Cluster& cluster) = 0;

@@ -38,6 +38,18 @@ void fetch([[maybe_unused]] const void* what) {
 #endif
 }
 
+// To the cluster of that number, if it is still to start.
+void skip_to(Grid& grid, uint64_t number) {
+  std::array<uint64_t, 3> all{}, at{};
+  for (size_t i = 0; i < 3; ++i) {
+    all[i] = grid.shape.grid[i] / grid.shape.cluster[i];
+    at[i] = (*grid.next)[i] / grid.shape.cluster[i];
+  }
+  if (number <= (at[2] * all[1] + at[1]) * all[0] + at[0] || number >= all[0] * all[1] * all[2]) return;
+  at = {number % all[0], number / all[0] % all[1], number / all[0] / all[1]};
+  for (size_t i = 0; i < 3; ++i) (*grid.next)[i] = static_cast<uint32_t>(at[i] * grid.shape.cluster[i]);
+}
+
 Order::Next next_of(const Earliest& of) {
   const Taker& taker = of.taker();
   return {of.at[of.first], taker.cluster, taker.operation == 0 ? taker.warp : Order::kNoWarp};
@@ -224,6 +236,7 @@ void Residents::run_timed(ByTime& times) {
   for (;;) {
     if (room || launches_.size() > 1) {
       while (InFlight* const launch = keeper.enough() || !keeper.more() ? nullptr : starting()) {
+        if (&launch->grid == &grid) skip_to(grid, keeper.chosen(started_));
         start(*launch);
         pages.grow();
         keeper.starts(*clusters_.back());

@@ -1,0 +1,48 @@
+// What is run of a launch stands for all of it.
+#include <gtest/gtest.h>
+
+#include "one_kernel.h"
+#include "verify/session/time.h"
+
+namespace bitwell::timing {
+namespace {
+
+constexpr uint32_t kAll = 0, kSample = 8;  // clusters of a multiprocessor
+
+double cycles(const launch::Launch& l, uint32_t most) {
+  session::TimeQuestion q = session::time_question(l);
+  q.most = most;
+  return session::time_of(q).launches.at(0).launch.cycles;
+}
+
+// A loop that comes round %r1 times.
+std::string loop(const std::string& times, const std::string& body = "") {
+  return kernel("mov.f32 %f0, 0f3F800000;\n" + times + "next:\n" + body +
+                "add.f32 %f0, %f0, %f0;\nmul.f32 %f0, %f0, %f0;\nsub.s32 %r1, %r1, 1;\n"
+                "setp.gt.s32 %p0, %r1, 0;\n@%p0 bra next;\nst.global.f32 [%a0], %f0;\n");
+}
+
+// What CTAs have to do may hang on where they are: those of one corner are not like the others.
+TEST(Sample, LiesOverTheWholeGrid) {
+  for (const char* const times :
+       {"mov.u32 %r1, %ctaid.x;\n", "mov.u32 %r1, %ctaid.x;\nsub.u32 %r1, 1000, %r1;\n",
+        "mov.u32 %r1, %ctaid.x;\nand.b32 %r1, %r1, 31;\nmul.lo.u32 %r1, %r1, 32;\n"}) {
+    const launch::Launch l = launch_of(loop(times), 1000, 256);
+    const double all = cycles(l, kAll);
+    EXPECT_NEAR(cycles(l, kSample), all, 0.3 * all) << times;
+  }
+}
+
+// Those that are resident together end at once, wave after wave.
+TEST(Sample, WavesThatEndAtOnceCountEachOnce) {
+  std::string sums;
+  for (int i = 0; i < 256; ++i) sums += "add.f32 %f0, %f0, %f0;\n";
+  for (const uint32_t each : {3U, 45U}) {
+    const launch::Launch l = launch_of(loop("mov.u32 %r1, 40;\n", sums), 132 * each, 256);
+    const double all = cycles(l, kAll);
+    EXPECT_NEAR(cycles(l, kSample), all, 0.05 * all) << each << " CTAs a multiprocessor";
+  }
+}
+
+}  // namespace
+}  // namespace bitwell::timing
