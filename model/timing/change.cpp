@@ -33,7 +33,9 @@ bool is_barrier(Key k) {
 bool is_part(Part part, Key k) {
   switch (part) {
     case Part::dram: return k == Key::memory_clock_free_bandwidth;
-    case Part::l2: return k == Key::l2_bandwidth || k == Key::few_sms_bandwidth;
+    case Part::l2:
+      return k == Key::l2_bandwidth || k == Key::few_sms_bandwidth ||
+             (k >= Key::update_word && k <= Key::exchange_word);
     case Part::latency:
       return k == Key::l2_latency || k == Key::dram_latency || k == Key::global_atomic ||
              k == Key::remote_latency || k == Key::cp_async_latency;

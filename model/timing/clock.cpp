@@ -116,6 +116,7 @@ void Clock::starts(const run::Cluster& cluster) {
   rows.assign(lines * time->warps.size(), {});
   time->rows = std::move(rows);
   begins_.push_back(begin);
+  time->count = static_cast<uint32_t>(begins_.size());
   for (size_t i = 0; i < time->warps.size(); ++i) {
     WarpTime& w = time->warps[i];
     Ahead ahead = std::move(w.ahead);

@@ -7,6 +7,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "model/run/cluster.h"
@@ -26,8 +27,8 @@ struct Extent {
   uint64_t clusters = 0;    // that are looked at; then it is enough. 0: all
   uint64_t l1_bytes = 0;    // of each multiprocessor
   uint64_t starts = 0;      // clusters that there are for those groups. 0: more than are looked at
-};
   uint64_t out_of = 0;      // clusters, through which those that are looked at lie scattered. 0: the first
+};
 
 // What all clusters asked of a region of global memory, behind the first cache.
 struct Asked {
@@ -71,8 +72,8 @@ class Clock final : public run::Timekeeper {
   void shorten(std::set<int> lines) { shortened_ = std::move(lines); }
   Seen seen() const;
 
-  uint64_t residents() const override { return uint64_t{extent_.groups} * extent_.residents; }
   uint64_t chosen(uint64_t started) const override;
+  uint64_t residents() const override { return uint64_t{extent_.groups} * extent_.residents; }
   void starts(const run::Cluster& cluster) override;
   void ends(const run::Cluster& cluster) override;
   void looks_at(const run::Cluster& cluster) override;
@@ -166,6 +167,7 @@ class Clock final : public run::Timekeeper {
   void memory(const Step& step, WarpTime& w, Time start, uint64_t address);
   Time reach(const Access& a, Notes addresses, const Info& info, WarpTime& w, Time start, bool& slow);
   void has_reached(const Info& info, WarpTime& w, Time start, Time done, bool slow);
+  [[gnu::noinline]] Time updated(const Access& a, Notes addresses, const Info& info, WarpTime& w, Time start);
   Time shared(const Access& a, Multiprocessor& sm, Time start);
   Time shared_latency(bool remote, machine::AccessKind kind) const;
   Time global(machine::AccessKind kind, uint64_t first, uint64_t bytes, const Info& info, Multiprocessor& sm,
@@ -222,6 +224,13 @@ class Clock final : public run::Timekeeper {
   std::array<Amounts, 33> of_sectors_;  // of so many sectors
   double l2_beside_ = 1;  // so much of the time that copies stand in its queue, a load stands there too
   Lines touched_;         // where every cluster is looked at: when whoever asked for it first had it
+  // Of two lines that atomics and reductions reach: when L2 has done them, and whether several clusters do.
+  struct Updated {
+    Time free = 0;
+    uint32_t by = 0;  // who did last, counted from 1
+    bool shared = false;
+  };
+  std::unordered_map<uint64_t, Updated> updated_;
   std::vector<std::unique_ptr<ClusterTime>> clusters_;  // by number; those that have ended are none
   std::vector<std::unique_ptr<ClusterTime>> spare_;     // of clusters that have ended
   struct Resident {

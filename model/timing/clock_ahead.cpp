@@ -116,6 +116,8 @@ Clock::Access Clock::access(const run::Reach& r) {
     a.many = wavefronts(r);
   } else if (each) {
     a.many = static_cast<uint32_t>(std::popcount(r.lanes));
+  } else if (r.kind == machine::AccessKind::update) {
+    a.many = static_cast<uint32_t>(std::popcount(r.lanes));
   }
   a.how = static_cast<uint32_t>(how);
   return a;
@@ -221,7 +223,9 @@ void Clock::turn_ends(bool another) {
     step.how = Access::How::wavefronts;
     step.amount = wavefronts(one);
   } else {
-    if (one.form == Form::each || one.first >> kAddressBits != 0 || one.bytes >> Step::kAmountBits != 0)
+    // An atomic: what it costs hangs on how many lanes there are.
+    if (one.form == Form::each || one.kind == machine::AccessKind::update || one.first >> kAddressBits != 0 ||
+        one.bytes >> Step::kAmountBits != 0)
       return false;
     step.how = one.form == Form::row ? Access::How::row : Access::How::same;
     step.amount = static_cast<uint32_t>(one.bytes);

@@ -162,6 +162,12 @@ Clock::Info Clock::classify(const isa::Op& op, const isa::Line& line, double war
       out.source = out.has_row ? device_.cost(Key::mbarrier_arrive).source : Source::guess;
       return out;
     case OpKind::memory:
+      out.tells = name.starts_with("atom");
+      if (contains(name, ".cas."))
+        out.update = Info::Update::exchange;
+      else if (contains(name, ".f32") || contains(name, ".f64") || contains(name, ".f16") ||
+               contains(name, ".bf16"))
+        out.update = Info::Update::number;
       out.has_row = line.unit == Unit::load_store;
       out.source = out.has_row ? device_.cost(Key::shared_latency).source : Source::guess;
       return out;

@@ -283,15 +283,77 @@ Time Clock::in_a_row(machine::AccessKind kind, const InARow& row, const Info& i,
 
 [[gnu::always_inline]] inline Time Clock::global(machine::AccessKind kind, uint64_t first, uint64_t bytes,
                                                  const Info& i, Multiprocessor& sm, Time start) {
-  const Time done = InALine::fits(first, bytes) ? lines(kind, InALine(first, bytes), i, sm, start)
-                                                : in_a_row(kind, InARow(first, bytes), i, sm, start);
-  return kind == machine::AccessKind::update ? done + time(Key::global_atomic) - time(Key::l2_latency) : done;
+  return InALine::fits(first, bytes) ? lines(kind, InALine(first, bytes), i, sm, start)
+                                     : in_a_row(kind, InARow(first, bytes), i, sm, start);
 }
 
 Time Clock::shared_latency(bool remote, machine::AccessKind kind) const {
   return time(remote                                ? Key::remote_latency
               : kind == machine::AccessKind::update ? Key::shared_atomic
                                                     : Key::shared_latency);
+}
+
+// Atomics and reductions of global memory: L2 does those of a sector one after the other, wherever they come
+// from, and of floating-point sums or exchanges in one word each lane's.
+Time Clock::updated(const Access& a, Notes addresses, const Info& i, WarpTime& w, Time start) {
+  constexpr double kTogether = 16, kLanes = machine::kLanes;  // multiprocessors of the probes, lanes
+  using Update = Info::Update;
+  const double once = value(Key::update_word) / kTogether;
+  const auto each = [&](Key of_all, double first) {
+    return std::max(0.0, (value(of_all) / kTogether - first) / (kLanes - 1));
+  };
+  double sector = once, again = i.tells ? each(Key::update_result, once) : 0;
+  double port = value(Key::update_sectors) / kLanes, port_again = 0;
+  if (i.tells) port_again = value(Key::update_result_alone) / kLanes;
+  if (i.update == Update::number) again = each(Key::update_number, once);
+  if (i.update == Update::exchange) {
+    sector = value(Key::exchange_words) / kTogether / (kLanes * sizeof(uint32_t) / kSector);
+    again = each(Key::exchange_word, sector);
+    port *= sector / once;
+    port_again = value(Key::exchange_word_alone) / kLanes;
+  }
+  std::array<uint64_t, machine::kLanes> at;
+  const bool own = a.is(Access::How::each), row = a.is(Access::How::row);
+  const size_t lanes = own ? addresses.size() : row ? machine::kLanes : std::max(a.many, 1u);
+  for (size_t k = 0; k < lanes; ++k) at[k] = own ? addresses[k] : a.first + (row ? k * a.bytes : 0);
+  std::sort(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(lanes));
+
+  Multiprocessor& sm = *sm_;
+  const Time asked =
+      own ? scattered(a, addresses, i, sm, start)
+          : global(machine::AccessKind::update, a.first, (row ? lanes : 1) * a.bytes, i, sm, start);
+  const double others =
+      extent_.clusters == 0 ? 1 : static_cast<double>(extent_.active_sms) / static_cast<double>(sms_.size());
+  constexpr uint64_t kTwoLines = 2 * kLine;  // lie in one part of L2, as the probes say
+  // So far ahead of L2 a multiprocessor may be.
+  constexpr Time kHeld = 1024 * kCycle;
+  Time end = asked + time(Key::global_atomic) - time(Key::l2_latency);
+  double ports = 0;
+  for (size_t k = 0; k < lanes;) {
+    const uint64_t lines = at[k] / kTwoLines;
+    double cost = 0;
+    uint64_t last = UINT64_MAX, last_sector = UINT64_MAX;
+    for (; k < lanes && at[k] / kTwoLines == lines; ++k) {
+      if (at[k] == last) {
+        cost += again;
+        ports += port_again;
+      } else if (at[k] / kSector != last_sector) {
+        cost += sector;
+        ports += port;
+      }
+      last = at[k];
+      last_sector = at[k] / kSector;
+    }
+    Updated& of = updated_[lines];
+    of.shared = of.shared || (of.by != 0 && of.by != at_->count);
+    of.by = at_->count;
+    of.free = std::max(of.free, start) + time_of(cost * (of.shared ? others : 1));
+    end = std::max(end, of.free + time(Key::l2_latency) / 2);
+    w.pending = std::max(w.pending, of.free - kHeld);
+  }
+  const Time sent = sm.updates.take(start, time_of(ports));
+  w.pending = std::max(w.pending, sent - kHeld);
+  return std::max(end, sent);
 }
 
 // When what one access asks for is there; `slow`: whether that is worth a word.
@@ -307,12 +369,11 @@ Time Clock::reach(const Access& a, Notes addresses, const Info& i, WarpTime& w, 
   }
   if (machine::is_global(a.first)) {
     slow = true;
+    if (kind == machine::AccessKind::update) return updated(a, addresses, i, w, start);
     if (!a.is(Access::How::each))
       return global(kind, a.first, (a.is(Access::How::row) ? machine::kLanes : 1) * uint64_t{a.bytes}, i, sm,
                     start);
-    const Time done = scattered(a, addresses, i, sm, start);
-    return kind == machine::AccessKind::update ? done + time(Key::global_atomic) - time(Key::l2_latency)
-                                               : done;
+    return scattered(a, addresses, i, sm, start);
   }
   if (a.first < machine::kConstWindow) return sm.memory.take(start, kLocal) + time(Key::l1_latency);
   return start;

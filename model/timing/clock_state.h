@@ -29,6 +29,9 @@ struct Clock::Info {
   bool ahead = false;    // may be executed before its time
   bool meets = false;    // a barrier of the CTA that may be, too
   bool leaves = false;   // the end of a warp that may be, too
+  enum class Update : uint8_t { whole, number, exchange };
+  Update update = Update::whole;  // of an atomic or a reduction: what it does
+  bool tells = false;             // an atomic, which gives what was there before
   enum class AtCluster : uint8_t { no, arrives, waits };
   AtCluster at_cluster = AtCluster::no;  // at a barrier of the cluster
   // In cycles, and as times.
@@ -166,6 +169,7 @@ struct Clock::Operation {
 
 struct alignas(64) Clock::ClusterTime {
   uint32_t group = 0;
+  uint32_t count = 0;  // so many have started with it
   int32_t last_link = Path::kNone;
   Time last = 0;
   int32_t product_by = Path::kNone;  // without which its last product that did not queue could not be

@@ -58,6 +58,16 @@ enum class Key : uint8_t {
   l2_latency,
   dram_latency,
   global_atomic,
+  // Of atomics and reductions of global memory by a warp, each on 16 multiprocessors at once: what L2 needs.
+  update_word,     // a sum of whole numbers, of all lanes into one word
+  update_number,   // of floating-point numbers, likewise
+  update_result,   // of whole numbers, with what was there before
+  exchange_words,  // a comparison and exchange, each lane's of its word
+  exchange_word,   // of all lanes in one word
+  // And on one multiprocessor alone: what that needs.
+  update_sectors,       // each lane in its sector
+  update_result_alone,  // of all lanes in one word, with what was there before
+  exchange_word_alone,
   fence_cta,
   fence_gpu,
   fence_sys,

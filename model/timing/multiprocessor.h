@@ -229,12 +229,14 @@ struct Multiprocessor {
         tensor_sync{Server<32>(1, now), Server<32>(1, now), Server<32>(1, now), Server<32>(1, now)},
         l2(bytes_a_cycle, now),
         copies(1, now),
+        updates(1, now),
         tensor_memory(1, now) {}
   std::array<Quarter, kQuarters> quarters;
   Server<16> memory;                              // wavefronts of shared memory and of L1
   std::array<Server<32>, kQuarters> tensor_sync;  // mma.sync, of each quarter
   Server<32> l2;
   Server<32> copies;         // lines that the copy engine asks for
+  Server<32> updates;        // atomics and reductions of global memory
   Server<32> tensor_memory;  // loads and stores of it
   Time tensor_free = 0;
   Time copied = 0;  // to tensor memory, beside products

@@ -8,9 +8,12 @@ namespace {
 
 struct Instruction {
   const char* name;
-  const char* text;  // $d: a register that it reads and writes; $e: another one of those
+  // $d: a register that it reads and writes, $D: a pair; $e: another one of the first; $f, $F: the same with
+  // a number from 1 on that is no special one.
+  const char* text;
 };
-// Chains: 32-bit registers r, pairs of them d; constants f_a and f_b (floats), r_a and r_b (words), d_a.
+// Chains: 32-bit registers r, pairs of them d, floats f and g; constants f_a and f_b (floats), r_a and r_b
+// (words), d_a: all 0, and f_c, g_c, r_c, d_c: not.
 constexpr Instruction kInstructions[] = {
     {"fma.rn.f32", "fma.rn.f32 $d, $d, f_a, f_b;"},
     {"add.f32", "add.rn.f32 $d, $d, f_a;"},
@@ -56,6 +59,68 @@ constexpr Instruction kInstructions[] = {
     {"match.any.sync.b32", "match.any.sync.b32 $d, $d, -1;"},
     {"dp4a.s32.s32", "dp4a.s32.s32 $d, $d, r_a, r_b;"},
     {"bar.warp.sync", "bar.warp.sync -1;"},
+    {"mul.f32, add.f32", "mul.rn.f32 $f, $f, f_c; add.rn.f32 $f, $f, f_c;"},
+    {"max.f32, add.f32", "max.f32 $f, $f, f_c; add.rn.f32 $f, $f, f_b;"},
+    {"setp.lt.f32, selp.f32", "{.reg .pred q; setp.lt.f32 q, $f, f_c; selp.f32 $f, f_a, $f, q;}"},
+    {"div.rn.f32", "div.rn.f32 $f, f_c, $f;"},
+    {"div.full.f32", "div.full.f32 $f, f_c, $f;"},
+    {"div.approx.f32", "div.approx.f32 $f, f_c, $f;"},
+    {"rcp.rn.f32", "rcp.rn.f32 $f, $f;"},
+    {"rcp.approx.f32", "rcp.approx.f32 $f, $f;"},
+    {"sqrt.rn.f32", "sqrt.rn.f32 $f, $f;"},
+    {"sqrt.approx.f32", "sqrt.approx.f32 $f, $f;"},
+    {"rsqrt.approx.f32", "rsqrt.approx.f32 $f, $f;"},
+    {"ex2.approx.f32, min.f32", "ex2.approx.f32 $f, $f; min.f32 $f, $f, f_c;"},
+    {"lg2.approx.f32, max.f32", "lg2.approx.f32 $f, $f; max.f32 $f, $f, f_c;"},
+    {"sin.approx.f32", "sin.approx.f32 $f, $f;"},
+    {"cos.approx.f32", "cos.approx.f32 $f, $f;"},
+    {"add.f64", "add.rn.f64 $F, $F, g_c;"},
+    {"mul.f64", "mul.rn.f64 $F, $F, g_c;"},
+    {"setp.lt.f64, selp.f64", "{.reg .pred q; setp.lt.f64 q, $F, g_c; selp.f64 $F, d_a, $F, q;}"},
+    {"div.rn.f64", "div.rn.f64 $F, g_c, $F;"},
+    {"rcp.rn.f64", "rcp.rn.f64 $F, $F;"},
+    {"sqrt.rn.f64", "sqrt.rn.f64 $F, $F;"},
+    {"div.s32", "div.s32 $d, r_c, $d;"},
+    {"div.u32", "div.u32 $d, r_c, $d;"},
+    {"rem.s32, add.s32", "rem.s32 $d, r_c, $d; add.s32 $d, $d, r_c;"},
+    {"rem.u32, add.u32", "rem.u32 $d, r_c, $d; add.u32 $d, $d, r_c;"},
+    {"div.s64", "div.s64 $D, d_c, $D;"},
+    {"div.u64", "div.u64 $D, d_c, $D;"},
+    {"mul.lo.s32", "mul.lo.s32 $d, $d, r_c;"},
+    {"mul.lo.s64", "mul.lo.s64 $D, $D, d_c;"},
+    {"mul.hi.u64", "mul.hi.u64 $D, $D, d_c;"},
+    {"mul.wide.u32", "{.reg .b32 lo, hi; mov.b64 {lo, hi}, $D; mul.wide.u32 $D, lo, r_c;}"},
+    {"mad.wide.u32", "{.reg .b32 lo, hi; mov.b64 {lo, hi}, $D; mad.wide.u32 $D, hi, r_c, $D;}"},
+    {"add.s64", "add.s64 $D, $D, d_c;"},
+    {"xor.b64, add.s64", "xor.b64 $D, $D, d_c; add.s64 $D, $D, d_c;"},
+    {"shl.b32", "shl.b32 $d, $d, r_a;"},
+    {"shr.u32", "shr.u32 $d, $d, r_a;"},
+    {"shr.s32, add.s32", "shr.s32 $d, $d, 3; add.s32 $d, $d, r_c;"},
+    {"shl.b64", "shl.b64 $D, $D, r_a;"},
+    {"shr.u64", "shr.u64 $D, $D, r_a;"},
+    {"shl.b64, add.s64", "shl.b64 $D, $D, 3; add.s64 $D, $D, d_c;"},
+    {"setp.lt.s64, selp.b64", "{.reg .pred q; setp.lt.s64 q, $D, d_c; selp.b64 $D, d_a, $D, q;}"},
+    {"min.s64", "min.s64 $D, $D, d_c;"},
+    {"bfe.u32, add.s32", "bfe.u32 $d, $d, 3, 17; add.s32 $d, $d, r_c;"},
+    {"bfi.b32", "bfi.b32 $d, $d, r_c, 3, 17;"},
+    {"abs.s32, add.s32", "abs.s32 $d, $d; add.s32 $d, $d, r_c;"},
+    {"cvt.rn.f64.s32, cvt.rzi.s32.f64", "{.reg .f64 x; cvt.rn.f64.s32 x, $d; cvt.rzi.s32.f64 $d, x;}"},
+    {"cvt.rn.f64.s64, cvt.rzi.s64.f64", "{.reg .f64 x; cvt.rn.f64.s64 x, $D; cvt.rzi.s64.f64 $D, x;}"},
+    {"cvt.rn.f32.s64, cvt.rzi.s64.f32", "{.reg .f32 x; cvt.rn.f32.s64 x, $D; cvt.rzi.s64.f32 $D, x;}"},
+    {"cvt.f64.f32, cvt.rn.f32.f64", "{.reg .f64 x; cvt.f64.f32 x, $f; cvt.rn.f32.f64 $f, x;}"},
+    {"cvt.rzi.s32.f32", "cvt.rzi.s32.f32 $d, $d;"},
+    {"cvt.rzi.u32.f32", "cvt.rzi.u32.f32 $d, $d;"},
+    {"cvt.rni.f32.f32, add.f32", "cvt.rni.f32.f32 $f, $f; add.rn.f32 $f, $f, f_c;"},
+    {"cvt.rmi.f32.f32, add.f32", "cvt.rmi.f32.f32 $f, $f; add.rn.f32 $f, $f, f_c;"},
+    {"cvt.rni.f64.f64, add.f64", "cvt.rni.f64.f64 $F, $F; add.rn.f64 $F, $F, g_c;"},
+    {"cvt.sat.f32.f32, mul.f32", "cvt.sat.f32.f32 $f, $f; mul.rn.f32 $f, $f, f_c;"},
+    {"cvt.rn.f32.u8, cvt.rzi.u32.f32",
+     "{.reg .b16 b; .reg .f32 x; cvt.u8.u32 b, $d; cvt.rn.f32.u8 x, b; cvt.rzi.u32.f32 $d, x;}"},
+    {"cvt.rn.f32.s16, cvt.rzi.s32.f32",
+     "{.reg .b16 b; .reg .f32 x; cvt.u16.u32 b, $d; cvt.rn.f32.s16 x, b; cvt.rzi.s32.f32 $d, x;}"},
+    {"cvt.s32.s8, add.s32", "{.reg .b16 b; cvt.u16.u32 b, $d; cvt.s32.s8 $d, b; add.s32 $d, $d, r_c;}"},
+    {"copysign.f32, add.f32", "copysign.f32 $f, f_b, $f; add.rn.f32 $f, $f, f_c;"},
+    {"popc.b64", "{.reg .b32 n; popc.b64 n, $D; cvt.u64.u32 $D, n;}"},
 };
 
 std::string with(std::string text, int chain, int chains) {
@@ -65,6 +130,8 @@ std::string with(std::string text, int chain, int chains) {
   };
   put("$d", fmt::format("r{}", chain));
   put("$D", fmt::format("d{}", chain));
+  put("$f", fmt::format("f{}", chain));
+  put("$F", fmt::format("g{}", chain));
   put("$e", chains == 1 ? "r_a" : fmt::format("r{}", (chain + 1) % chains));
   return text;
 }
@@ -81,12 +148,28 @@ double time(const Cycles& cycles, const char* text, int operations, int chains, 
       repeat(chains,
              "ld.global.u32 r#, [t_in+32]; add.u32 r#, r#, #; add.u32 r#, r#, t_tid; ld.global.u64 d#, "
              "[t_in+40];");
+  const std::string all = text;
+  const bool numbers = all.find("$f") != all.npos || all.find("$F") != all.npos;
+  if (numbers || all.find("_c") != all.npos) {
+    p.declare +=
+        fmt::format(".reg .f32 f<{0}>, f_c; .reg .f64 g<{0}>, g_c; .reg .b32 r_c; .reg .b64 d_c;", chains);
+    p.before +=
+        "add.u32 r_c, r_a, 0x12345; mad.wide.u32 d_c, r_c, 0x54321, 7; cvt.rn.f32.u32 f_c, r_c; "
+        "cvt.rn.f64.u32 g_c, r_c; mul.f32 f_c, f_c, 0f36000000; mul.f64 g_c, g_c, 0d3EC0000000000000;" +
+        repeat(
+            chains,
+            "add.u32 r#, r#, 1; add.u64 d#, d#, 0x700000001; cvt.rn.f32.u32 f#, r#; cvt.rn.f64.u32 g#, r#;");
+  }
   for (int i = 0; i < operations; ++i) p.body += with(text, i % chains, chains) + "\n  ";
   // Nobody knows that the sum of all is not this number.
   p.after =
       "mov.b32 r_x, 0; {.reg .b32 lo, hi; .reg .pred q;" +
       repeat(chains,
              "xor.b32 r_x, r_x, r#; mov.b64 {lo, hi}, d#; xor.b32 r_x, r_x, lo; xor.b32 r_x, r_x, hi;") +
+      (numbers ? repeat(chains,
+                        "mov.b32 lo, f#; xor.b32 r_x, r_x, lo; mov.b64 {lo, hi}, g#; xor.b32 r_x, r_x, lo; "
+                        "xor.b32 r_x, r_x, hi;")
+               : "") +
       "setp.eq.u32 q, r_x, 0x12345678; @q st.global.u32 [t_in+64], r_x;}";
   return cycles(p, kPasses) / operations;
 }

@@ -9,9 +9,10 @@ namespace {
 constexpr const char* kWords = ".reg .b32 r<8>, v<4>, s_at, s_x; .reg .b64 g<8>, g_at, g_x;";
 
 double one(const Cycles& cycles, uint32_t warps, int operations, const std::string& before,
-           const std::string& operation, uint64_t buffer = 4096, uint32_t passes = 64) {
+           const std::string& operation, uint64_t buffer = 4096, uint32_t passes = 64, uint32_t ctas = 1) {
   Probe p;
   p.warps = warps;
+  p.ctas = ctas;
   p.shared = 72 << 10;
   p.buffer = buffer;
   p.declare = kWords;
@@ -114,6 +115,36 @@ void global(const Cycles& cycles, Rows& out) {
                  one(cycles, 1, 32, "mov.u32 s_at, 0; add.u64 g_at, t_in, 1024;",
                      "@t_lead red.global.add.u32 [g_at], 1;"),
                  "cycles"});
+  // Who reaches one word, and who words of their own.
+  struct Where {
+    const char* name;
+    const char* address;
+  };
+  constexpr Where kWheres[] = {{"all lanes one word", "add.u64 g_at, t_in, 1024;"},
+                               {"each lane its word", "mad.wide.u32 g_at, t_lane, 4, t_in;"},
+                               {"each lane its sector", "mad.wide.u32 g_at, t_lane, 32, t_in;"},
+                               {"each lane of each CTA its word",
+                                "mad.lo.u32 r0, t_cta, 1024, t_tid; mad.wide.u32 g_at, r0, 4, t_in;"}};
+  struct Update {
+    const char* name;
+    const char* text;
+  };
+  constexpr Update kUpdates[] = {
+      {"red.global.add.u32", "red.global.add.u32 [g_at], 1;"},
+      {"red.global.add.f32", "red.global.add.f32 [g_at], 0f3F800000;"},
+      {"red.global.add.f64", "red.global.add.f64 [g_at], 0d3FF0000000000000;"},
+      {"red.global.max.s32", "red.global.max.s32 [g_at], t_lane;"},
+      {"atom.global.add.u32", "atom.global.add.u32 r1, [g_at], t_lane; xor.b32 s_x, s_x, r1;"},
+      {"atom.global.cas.b32", "atom.global.cas.b32 r1, [g_at], 7, 5; xor.b32 s_x, s_x, r1;"}};
+  for (const Update& u : kUpdates)
+    for (const Where& w : kWheres)
+      for (const uint32_t ctas : {1U, 4U, 16U})
+        if (const bool of_64 = std::string(u.name).ends_with("64"); !of_64 || w.name[0] == 'a')
+          out.push_back(
+              {u.name, fmt::format("interval of a warp, {}, {} CTAs of 8 warps", w.name, ctas),
+               one(cycles, 8, 16, std::string("mov.u32 s_at, 0; ") + w.address, u.text, 1 << 17, 64, ctas) /
+                   8,
+               "cycles"});
   out.push_back({"st.global.u32", "interval of a warp, coalesced, 8 warps",
                  one(cycles, 8, 32, "mov.u32 s_at, 0; mad.wide.u32 g_at, t_tid, 4, t_in;",
                      "st.volatile.global.u32 [g_at], s_at;") /

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "one_kernel.h"
+#include "probed.h"
 #include "verify/session/time.h"
 
 namespace bitwell::timing {
@@ -41,6 +42,25 @@ TEST(Sample, WavesThatEndAtOnceCountEachOnce) {
     const launch::Launch l = launch_of(loop("mov.u32 %r1, 40;\n", sums), 132 * each, 256);
     const double all = cycles(l, kAll);
     EXPECT_NEAR(cycles(l, kSample), all, 0.05 * all) << each << " CTAs a multiprocessor";
+  }
+}
+
+// L2 does sums in one word one after the other, whichever multiprocessors they come from; and those in words
+// of their own side by side.
+TEST(Sample, SumsInOneWordQueueForAllMultiprocessors) {
+  const auto row =
+      probes().find({"red.global.add.f32", "interval of a warp, all lanes one word, 16 CTAs of 8 warps"});
+  ASSERT_NE(row, probes().end());
+  constexpr uint32_t kCtas = 132 * 8, kThreads = 256, kSums = 4;
+  const double expected = row->second / 16 / 32 * kCtas * kThreads * kSums;
+  std::string sums;
+  for (uint32_t i = 0; i < kSums; ++i) sums += "red.global.add.f32 [%a0], 0f3F800000;\n";
+  const std::string own =
+      "mov.u32 %r1, %ctaid.x;\nand.b32 %r1, %r1, 1023;\nmad.lo.u32 %r1, %r1, 256, %r0;\n"
+      "mul.wide.u32 %a1, %r1, 4;\nadd.u64 %a0, %a0, %a1;\n";
+  for (const uint32_t most : {kAll, kSample}) {
+    EXPECT_NEAR(cycles(launch_of(kernel(sums), kCtas, kThreads), most), expected, 0.15 * expected) << most;
+    EXPECT_LT(cycles(launch_of(kernel(own + sums), kCtas, kThreads), most), 0.05 * expected) << most;
   }
 }
 
