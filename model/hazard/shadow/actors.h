@@ -186,7 +186,7 @@ struct Operation {
   Warp* by = nullptr;
   uint32_t number = 0;
   uint32_t lane = 0;   // that issued it
-  uint32_t lanes = 0;  // all that have
+  uint32_t lanes = 0;  // all that have; of cp.async the first of them
   uint32_t until = 0;  // what its issuers did up to this time of theirs comes before
   Known accepted;      // by that lane, at the issue
   // At the issue, by lane, of those that have.
