@@ -247,14 +247,18 @@ template <class Reached>
   };
   for (size_t k = 0; k < reached.count; ++k) {
     if constexpr (requires { reached.place(k); })
-      if (cached && sm.l1.has(reached.place(k))) continue;
+      if (cached && sm.coming.last() <= end && sm.l1.has(reached.place(k))) continue;
     const auto [line, wanted] = reached.at(k);
+    if (cached && sm.coming.last() > end) end = std::max(end, sm.coming.of(line, wanted));
     for (uint32_t missing = cached ? misses(k, line, wanted) : wanted; missing != 0;) {
       const auto first = static_cast<uint32_t>(std::countr_zero(missing));
       const auto run = static_cast<uint32_t>(std::countr_one(missing >> first));
-      end = std::max(end, from_l2(reached.first_byte(k, line * kSectors + first), of_sectors_[run], sm,
-                                  served, time(Key::l2_latency), time(Key::dram_latency), nullptr));
-      missing &= ~(((1u << run) - 1) << first);
+      const uint32_t now = ((1u << run) - 1) << first;
+      const Time there = from_l2(reached.first_byte(k, line * kSectors + first), of_sectors_[run], sm, served,
+                                 time(Key::l2_latency), time(Key::dram_latency), nullptr);
+      if (cached) sm.coming.add(line, now, served, there);
+      end = std::max(end, there);
+      missing &= ~now;
     }
   }
   return end;

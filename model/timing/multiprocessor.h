@@ -118,6 +118,36 @@ struct LineSectors {
   uint32_t sectors;
 };
 
+// What the first cache has asked for and has not got yet: whoever reaches it meanwhile has it when it comes.
+// A line that another one has driven out of its place here is taken to be there.
+class Coming {
+ public:
+  // When the last of all that was asked for is there.
+  Time last() const { return last_; }
+  // When those sectors of a line are there; 0: nothing is known of them.
+  Time of(uint64_t line, uint32_t sectors) const {
+    const Line& one = lines_[line % kLines];
+    return one.line == line && (one.sectors & sectors) != 0 ? one.at : 0;
+  }
+  // They were asked for at `now`, and are there at `at`.
+  void add(uint64_t line, uint32_t sectors, Time now, Time at) {
+    Line& one = lines_[line % kLines];
+    const bool some_come = one.line == line && one.at > now;
+    one = {line, (some_come ? one.sectors : 0) | sectors, std::max(at, some_come ? one.at : 0)};
+    last_ = std::max(last_, at);
+  }
+
+ private:
+  static constexpr size_t kLines = 512;  // more than DRAM's latency has under way
+  struct Line {
+    uint64_t line = 0;
+    uint32_t sectors = 0;
+    Time at = 0;
+  };
+  std::array<Line, kLines> lines_{};
+  Time last_ = 0;
+};
+
 // Where a warp's lanes reached last that have addresses of their own: in a loop they most often go on in the
 // same sectors.
 class Spread {
@@ -242,6 +272,7 @@ struct Multiprocessor {
   Time copied = 0;  // to tensor memory, beside products
   Time tensor_busy = 0;
   L1 l1;
+  Coming coming;  // to it
 };
 
 }  // namespace bitwell::timing
