@@ -37,6 +37,7 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
   Quarter alone(nullptr);
   std::array<Time, kPipes> work{}, last{};
   Time clock = 0;
+  uint64_t behind = 0;  // what all that follows comes of
   const auto in = [&](uint32_t row) -> uint32_t {
     const auto [at, is_new] = before.try_emplace(row, static_cast<uint32_t>(b.ins.size()));
     if (is_new) {
@@ -79,6 +80,7 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
       for (const uint32_t d : results(i)) rows[d] = made;
       continue;
     }
+    made.needs |= behind;
     Quarter::Asks issue, work_of_it;
     issue.add_issues(kCycle);
     start = alone.run(start, issue);
@@ -104,14 +106,21 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
         b.parts[k].work[pipe] += i.interval;
       }
     made.at = done;
+    if (i.branches_within) {
+      clock = std::max(clock, done);
+      behind = made.needs;
+      b.over.part = made.position;
+    }
     for (const uint32_t d : results(i)) rows[d] = made;
   }
+  const auto part = [&](uint32_t position) { return b.issues == 0 ? 0 : (position << 16) / b.issues; };
+  b.over = {Block::kNone, clock, part(b.over.part), behind};
   for (const auto& [row, known] : rows) {
     if (row >= kept_rows_) continue;
     if (known.is >= 0)
       b.names.push_back({row, std::min(static_cast<uint32_t>(known.is), kept_rows_)});
     else
-      b.outs.push_back({row, known.at, b.issues == 0 ? 0 : (known.position << 16) / b.issues, known.needs});
+      b.outs.push_back({row, known.at, part(known.position), known.needs});
   }
   // What no operation makes is never late.
   size_t kept = 0;
@@ -206,14 +215,14 @@ uint32_t Clock::block(int function, uint32_t from, uint32_t to) {
   }
   const Time held = end - alone;
   const Time given = std::max(w.given, begin + b.made + late_by + held);
-  const Time clock = begin + b.issues * kCycle;
-  w.given = given;
-  w.clock = clock;
-  w.pending = std::max(w.pending, end);
   const auto made = [&](const Block::Out& out) -> WarpTime::Row {
     const bool waits = (out.needs & late) != 0;
     return {begin + out.at + (waits ? late_by : 0) + part_of(held, out.part), waits ? loaded : 0};
   };
+  const Time clock = made(b.over).at;
+  w.given = given;
+  w.clock = clock;
+  w.pending = std::max(w.pending, end);
   if (b.branch != nullptr) {
     Time start = clock;
     int waited = 0;

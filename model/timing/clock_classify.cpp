@@ -201,6 +201,7 @@ Clock::Info Clock::classify(const isa::Op& op, const isa::Line& line, double war
   out.table.latency = row ? row->latency : value(Key::unknown_latency);
   out.table.interval = kQuarters * (row ? row->interval : value(Key::unknown_interval));
   out.source = row ? row->source : Source::guess;
+  out.branches_within = row && row->branches_within;
   out.in_warp = line.unit == Unit::warp;
   if (line.unit == Unit::fma || name == "shl.b32") out.pipe = Pipe::fma;  // machine code multiplies
   if (line.unit == Unit::fp64) out.pipe = Pipe::fp64;

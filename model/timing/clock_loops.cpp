@@ -96,7 +96,7 @@ double Clock::recurrence(const isa::Function& f, const std::vector<Info>& infos,
       double start = 0;
       for (const uint32_t s : sources(i)) start = std::max(start, rows[s]);
       const bool in_order = i.kind == OpKind::barrier || i.kind == OpKind::order || i.kind == OpKind::copy ||
-                            i.kind == OpKind::multiply || i.kind == OpKind::tensor;
+                            i.kind == OpKind::multiply || i.kind == OpKind::tensor || i.branches_within;
       if (in_order) {
         start = std::max(start, ordered);
         ordered = start + (i.kind == OpKind::barrier ? i.table.interval : i.table.latency);

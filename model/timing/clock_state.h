@@ -21,14 +21,15 @@ struct Clock::Info {
   Source source = Source::guess;
   bool has_row = false;
   bool ends_block = false;
-  bool cached = true;    // in L1
-  bool in_warp = false;  // between its lanes, by way of shared memory's port
-  bool goes_on = false;  // nothing that others wait for comes before the next access to memory
-  bool waits = false;    // of what orders: what comes behind it in the program comes behind it
-  bool renames = false;  // costs nothing: a register gets another name
-  bool ahead = false;    // may be executed before its time
-  bool meets = false;    // a barrier of the CTA that may be, too
-  bool leaves = false;   // the end of a warp that may be, too
+  bool cached = true;            // in L1
+  bool in_warp = false;          // between its lanes, by way of shared memory's port
+  bool goes_on = false;          // nothing that others wait for comes before the next access to memory
+  bool waits = false;            // of what orders: what comes behind it in the program comes behind it
+  bool renames = false;          // costs nothing: a register gets another name
+  bool branches_within = false;  // in machine code: what stands behind it waits for it
+  bool ahead = false;            // may be executed before its time
+  bool meets = false;            // a barrier of the CTA that may be, too
+  bool leaves = false;           // the end of a warp that may be, too
   enum class Update : uint8_t { whole, number, exchange };
   Update update = Update::whole;  // of an atomic or a reduction: what it does
   bool tells = false;             // an atomic, which gives what was there before
@@ -86,6 +87,7 @@ struct Clock::Block {
   bool lacks_rows = false;
   int line = 0;
   Time length = 0;  // until the last has begun
+  Out over{};       // until what stands behind the block can be issued; no row
   Time made = 0;    // until the last row is there, alone
   Quarter::Asks asks;
   // The branch, where it goes with the others: none of the block, or one that waits for no row, for one that

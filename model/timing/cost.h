@@ -136,6 +136,9 @@ struct OpCost {
   Source source;
   std::string_view what{};
   double times = 1;
+  // Machine code does it by several instructions with a branch among them. Nothing moves over a branch: what
+  // stands behind it in the program is issued when it is done.
+  bool branches_within = false;
 };
 // mma.sync.
 struct WarpMmaCost {

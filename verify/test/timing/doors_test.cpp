@@ -264,23 +264,33 @@ TEST(Doors, LoopsAreFoundAndNoRunBeatsTheirBounds) {
 }
 
 // What a round needs of the one before: 5 of fma, 4 cycles each.
+// What needs itself of the round before, and what stands behind a division's branches, which nothing passes.
 TEST(Doors, ARecurrenceIsTheLatencyOfItsCircle) {
-  launch::Launch l;
-  l.module = std::make_shared<const isa::Module>(
-      ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 x)\n{\n.reg .pred %p0;\n"
-      ".reg .b32 %r<4>;\n.reg .b64 %a0;\n.reg .f32 %f<4>;\nld.param.u64 %a0, [x];\nmov.u32 %r0, 0;\n"
-      "mov.f32 %f0, 0f3F800000;\nmov.f32 %f1, 0f3F800000;\nagain:\nfma.rn.f32 %f0, %f0, %f0, %f0;\n"
-      "fma.rn.f32 %f0, %f0, %f0, %f0;\nfma.rn.f32 %f0, %f0, %f0, %f0;\nfma.rn.f32 %f0, %f0, %f0, %f0;\n"
-      "fma.rn.f32 %f0, %f0, %f0, %f0;\nfma.rn.f32 %f2, %f1, %f1, %f1;\nst.global.f32 [%a0], %f2;\n"
-      "add.u32 %r0, %r0, 1;\nsetp.lt.u32 %p0, %r0, 50;\n@%p0 bra again;\nst.global.f32 [%a0], "
-      "%f0;\nret;\n}\n");
-  l.entry = "k";
-  l.shape.block = {32, 1, 1};
-  l.add_buffer({"x", std::vector<std::byte>(64), true, false, true});
-  const std::vector<LoopBound> loops = answer_of(l).launches.at(0).launch.seen.loops;
-  ASSERT_EQ(loops.size(), 1U);
-  EXPECT_NEAR(loops[0].recurrence, 5 * h200().op("fma.rn.f32")->latency, 0.5);
-  EXPECT_EQ(loops[0].times, 50U);
+  const auto recurrence = [](const std::string& round) {
+    launch::Launch l;
+    l.module = std::make_shared<const isa::Module>(
+        ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 x)\n{\n.reg .pred "
+        "%p0;\n"
+        ".reg .b32 %r<4>;\n.reg .b64 %a0;\n.reg .f32 %f<4>;\nld.param.u64 %a0, [x];\nmov.u32 %r0, 0;\n"
+        "mov.f32 %f0, 0f3F800000;\nmov.f32 %f1, 0f3F800000;\nagain:\n" +
+        round +
+        "fma.rn.f32 %f2, %f1, %f1, %f1;\nst.global.f32 [%a0], %f2;\nadd.u32 %r0, %r0, 1;\n"
+        "setp.lt.u32 %p0, %r0, 50;\n@%p0 bra again;\nst.global.f32 [%a0], %f0;\nret;\n}\n");
+    l.entry = "k";
+    l.shape.block = {32, 1, 1};
+    l.add_buffer({"x", std::vector<std::byte>(64), true, false, true});
+    const std::vector<LoopBound> loops = answer_of(l).launches.at(0).launch.seen.loops;
+    EXPECT_EQ(loops.size(), 1U);
+    if (loops.size() != 1) return 0.0;
+    EXPECT_EQ(loops[0].times, 50U);
+    return loops[0].recurrence;
+  };
+  const auto latency = [](const char* name) { return h200().op(name)->latency; };
+  std::string sums, quotients;
+  for (int k = 0; k < 5; ++k) sums += "fma.rn.f32 %f0, %f0, %f0, %f0;\n";
+  for (int k = 0; k < 3; ++k) quotients += "div.rn.f32 %f3, %f1, %f1;\n";
+  EXPECT_NEAR(recurrence(sums), 5 * latency("fma.rn.f32"), 0.5);
+  EXPECT_NEAR(recurrence(quotients), 3 * latency("div.rn.f32"), 0.5);
 }
 
 TEST(Doors, ASuiteIsSortedAndSaysWhatItCouldNotTime) {

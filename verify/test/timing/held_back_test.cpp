@@ -1,7 +1,10 @@
-// What reaches what another one asked for waits for it.
+// What stands behind an instruction, or reaches what another one asked for, waits for it.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "one_kernel.h"
+#include "probed.h"
 #include "verify/session/time.h"
 
 namespace bitwell::timing {
@@ -18,6 +21,11 @@ std::string repeated(int n, const std::string& what) {
   std::string out;
   for (int i = 0; i < n; ++i) out += what;
   return out;
+}
+
+double probed(const char* what, const char* with) {
+  const auto row = probes().find({what, with});
+  return row == probes().end() ? std::nan("") : row->second;
 }
 
 // Warps that walk through memory, each step at the address that the last one gives, all in the same lines,
@@ -53,6 +61,51 @@ TEST(HeldBack, WarpsInTheSameLinesWaitForThemTogether) {
                               "st.global.b32 [%a0], %r1;\n";
     EXPECT_LT(in_full(again, 32), 1.3 * alone) << walk.what;
   }
+}
+
+// Machine code has branches in a division that is rounded as IEEE 754 says. So one that needs nothing of the
+// one before waits for it all the same. One that is rounded otherwise does not.
+TEST(HeldBack, NoInstructionMovesOverABranchThatOnlyMachineCodeHas) {
+  constexpr int kMany = 24;
+  // By all lanes; by those whose guard holds; by those that came another way than the others.
+  const struct {
+    const char *before, *guard, *behind;
+  } ways[] = {{"", "", ""},
+              {"setp.lt.u32 %p0, %r0, 16;\n", "@%p0 ", ""},
+              {"setp.lt.u32 %p0, %r0, 16;\n@%p0 bra over;\n", "", "over:\n"},
+              {"", "", "shfl.sync.bfly.b32 %f4, %f4, 1, 31, -1;\n"}};
+  const double one = probed("div.rn.f32", "latency: each needs the one before");
+  ASSERT_GT(one, 50);
+  for (const auto& way : ways) {
+    const auto more = [&](const std::string& name) {
+      const auto of = [&](int n) {
+        return in_full(
+            "mov.f32 %f1, 0f40400000;\nmov.f32 %f2, 0f40000000;\nmov.f32 %f4, %f1;\n" +
+                std::string(way.before) +
+                repeated(n, way.guard + name + " %f3, %f1, %f2;\n" + way.guard + "add.f32 %f4, %f4, %f3;\n") +
+                way.behind + "st.global.f32 [%a0], %f4;\n",
+            32);
+      };
+      return of(kMany) - of(0);
+    };
+    EXPECT_NEAR(more("div.rn.f32"), kMany * one, 0.2 * kMany * one) << way.before << way.guard << way.behind;
+    EXPECT_LT(more("div.full.f32"), 0.5 * kMany * one) << way.before << way.guard << way.behind;
+  }
+}
+
+// And it waits as long as what the division waits for.
+TEST(HeldBack, WhatWaitsForADivisionWaitsForWhatThatWaitsFor) {
+  const auto of = [](const std::string& load, const char* divide) {
+    return in_full(load + std::string(divide) +
+                       " %f3, %f1, %f2;\nadd.f32 %f4, %f5, %f5;\nld.global.f32 %f6, [%a0+65536];\n"
+                       "add.f32 %f6, %f6, %f4;\nst.global.f32 [%a0+128], %f6;\n",
+                   32);
+  };
+  const std::string there = "mov.f32 %f1, 0f40400000;\nmov.f32 %f2, 0f40000000;\n";
+  const std::string late = "mov.f32 %f1, 0f40400000;\nld.global.f32 %f2, [%a0];\n";
+  const double dram = probed("ld.global.cg", "latency, DRAM, 132 KiB apart");
+  EXPECT_NEAR(of(late, "div.rn.f32") - of(there, "div.rn.f32"), dram, 0.15 * dram);
+  EXPECT_LT(of(late, "div.full.f32") - of(there, "div.full.f32"), 0.3 * dram);
 }
 
 }  // namespace

@@ -55,8 +55,6 @@ constexpr Other kOthers[] = {
     {"mul.hi.u64", "one warp, 8", "instructions of several, which wait for each other"},
     {"div.", "one warp, 8", "routines with branches, which are not executed side by side"},
     {"rem.", "one warp, 8", "the same"},
-    {"rcp.rn", "one warp, 8", "the same"},
-    {"sqrt.rn", "one warp, 8", "the same"},
     {"div.", "16 warps", "64 routines behind each other are more than the model's pipes look ahead"},
     {"rem.", "16 warps", "the same"},
     {"vote.sync.ballot", "latency", "the comparison and the vote overlap there"},
