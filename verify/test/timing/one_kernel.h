@@ -1,4 +1,4 @@
-// A kernel of a few lines that gets one buffer of a mebibyte, zeros.
+// A kernel of a few lines that gets one buffer, zeros.
 #pragma once
 #include <memory>
 #include <string>
@@ -16,13 +16,14 @@ inline std::string kernel(const std::string& body) {
          body + "ret;\n}\n";
 }
 
-inline launch::Launch launch_of(const std::string& text, uint32_t ctas, uint32_t threads) {
+inline launch::Launch launch_of(const std::string& text, uint32_t ctas, uint32_t threads,
+                                size_t bytes = 1 << 20) {
   launch::Launch l;
   l.module = std::make_shared<const isa::Module>(text);
   l.entry = "k";
   l.shape.grid = {ctas, 1, 1};
   l.shape.block = {threads, 1, 1};
-  l.add_buffer({"x", std::vector<std::byte>(1 << 20), true, false, true});
+  l.add_buffer({"x", std::vector<std::byte>(bytes), true, false, true});
   return l;
 }
 
