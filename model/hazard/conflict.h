@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <optional>
+#include <set>
 
 #include "model/hazard/shadow/clusters.h"
 #include "model/machine/event.h"
@@ -45,6 +46,14 @@ struct RowReach {
   // The last ones of which all were found to be behind all lanes, each where its number has it.
   mutable std::array<uint32_t, 4> passed_records{};
   mutable bool made = true;  // the last one was made as others before it
+  // Of the last of their rows that its page keeps: what it held then, what it came to, and what was found of
+  // each cell, or nullptr.
+  struct Last {
+    Act found_write = UINT32_MAX, write = kNoAct;  // at first what no row holds
+    Readers found_reads = kNoAct, reads = kNoAct;
+    const std::vector<size_t>* which = nullptr;
+  };
+  mutable Last last{};
 };
 
 // What one says of two accesses of which the later is not, or not enough, behind the earlier.
@@ -173,6 +182,19 @@ class Conflicts {
   void came_to(uint32_t record, const ShadowPage::Acts& found, Act write, Readers reads);
   // Whether that is known of those; then it is done.
   bool made_as_before(const RowReach& r, ShadowPage& page, const CellRow& row, const ShadowPage::Acts& found);
+  // A row that its page keeps comes to what the last one did that those lanes reached, if it holds the same;
+  // else false, and nothing is done. `changes`: they are all known to change their bytes, where they write.
+  bool reach_as_last(const RowReach& r, ShadowPage::Row& kept, bool changes) {
+    const RowReach::Last& last = r.last;
+    if (kept.write != last.found_write || kept.reads != last.found_reads) return false;
+    if (last.which != nullptr) {
+      if (!changes) return false;
+      ledger_.findings.repeat(*last.which, uint64_t{kept.lanes} * kept.each);
+    }
+    kept.write = last.write;
+    kept.reads = last.reads;
+    return true;
+  }
   void forget_rows() { ++rows_series_; }
   // Since then nothing has happened but weak accesses by lanes.
   uint64_t rows_series() const { return rows_series_; }
@@ -305,7 +327,7 @@ class Conflicts {
     uint32_t record = 0;
     Act found_write = kNoAct, write = kNoAct;
     Readers found_reads = kNoAct, reads = kNoAct;
-    std::vector<size_t> which;  // was found of each cell
+    const std::vector<size_t>* which = nullptr;  // was found of each cell: one of came_which_
   };
   CameRow& came_row(uint32_t record, const ShadowPage::Acts& found) {
     const uint64_t held = (uint64_t{record} << 32 | found.write) * 0x9E3779B97F4A7C15;
@@ -314,6 +336,7 @@ class Conflicts {
   // Each in the place of its hash; more places where one takes another's, as when many warps take turns.
   static constexpr size_t kFewestCameRows = 16, kMostCameRows = size_t{1} << 12;
   std::vector<CameRow> came_rows_{kFewestCameRows};
+  std::set<std::vector<size_t>> came_which_;
   uint64_t rows_series_ = 1;
   // While one event is told: the last record of which all lanes were found to be behind, and whom.
   uint32_t behind_record_ = 0;

@@ -98,7 +98,8 @@ bool Conflicts::made_as_before(const RowReach& r, ShadowPage& page, const CellRo
   if (came.series != rows_series_ || came.record != r.record || came.found_write != found.write ||
       came.found_reads != found.reads || found.any_writer || found.any_reader)
     return false;
-  ledger_.findings.repeat(came.which, uint64_t{row.lanes} * row.each);
+  ledger_.findings.repeat(*came.which, uint64_t{row.lanes} * row.each);
+  if (found.kept != nullptr) r.last = {found.write, came.write, found.reads, came.reads, came.which};
   if (came.write != found.write) page.set_write(row, came.write, found.kept);
   if (came.reads != found.reads) page.set_reads(row, came.reads, found.kept);
   return true;
@@ -118,7 +119,7 @@ void Conflicts::came_to(uint32_t record, const ShadowPage::Acts& found, Act writ
   came.found_reads = found.reads;
   came.write = write;
   came.reads = reads;
-  came.which = ledger_.findings.marked().which;
+  came.which = &*came_which_.insert(ledger_.findings.marked().which).first;
 }
 
 void Conflicts::came_to(const Reach& r, const ShadowPage::Row& held, const Cell& now) {

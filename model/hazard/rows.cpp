@@ -75,6 +75,9 @@ bool Checker::page_row(uint64_t address, uint64_t bytes, uint32_t unchanged, Clu
     return false;
   Shadow* const shadow = shadow_of(c, ledger_.global, address);
   if (!may_have_rows(shadow)) return false;
+  if (ShadowPage::Row* const kept = shadow->kept_whole(address, bytes);
+      kept != nullptr && conflicts_.reach_as_last(r, *kept, unchanged == 0))
+    return true;
   auto [page, row] = shadow->row(address, bytes, bytes, 0, machine::kLanes, 1);
   const ShadowPage::Acts found = page.acts(row);
   if (found.lanes != machine::kLanes) return false;
@@ -83,6 +86,8 @@ bool Checker::page_row(uint64_t address, uint64_t bytes, uint32_t unchanged, Clu
   if (r.made && made()) return true;
   if (conflicts_.reach(r, page, row, found)) {
     r.made = false;
+    if (const ShadowPage::Row* const kept = found.kept; kept != nullptr)
+      r.last = {found.write, kept->write, found.reads, kept->reads};
     return true;
   }
   return !r.made && (r.made = made());

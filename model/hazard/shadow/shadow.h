@@ -53,10 +53,17 @@ class ShadowPage {
     };
     return {of(writes_), of(writes_before_), of(reads_)};
   }
-  // The cells of a row, and what they have in common: as Acts of it.
-  struct Row {
+  // Which cells a row has.
+  struct Place {
     uint8_t first = 0, lane = 0, lanes = 0, apart = 0;
     uint16_t each = 0, step = 0;
+
+    bool operator==(const Place& other) const {
+      return std::bit_cast<uint64_t>(*this) == std::bit_cast<uint64_t>(other);
+    }
+  };
+  // The cells of a row, and what they have in common: as Acts of it.
+  struct Row : Place {
     Act write = kNoAct;
     Readers reads = kNoAct;
 
@@ -197,6 +204,15 @@ class ShadowPage {
     bool any_reader = false;  // likewise: the record, or the set but for its turn
     Row* kept = nullptr;      // where the page keeps that row, until it is changed otherwise
   };
+  // The row that it keeps of 32 lanes which reach as many bytes each, side by side from that one on; nullptr
+  // where it keeps none of them alone.
+  Row* kept_whole(uint64_t begin, uint64_t bytes) {
+    const auto each = static_cast<uint16_t>(bytes >> shift_);
+    const Place place{static_cast<uint8_t>(begin >> shift_), 0, machine::kLanes, 1, each, each};
+    for (Row *row = rows_.get(), *const end = row + row_count_; row != end; ++row)
+      if (*row == place) return row;
+    return nullptr;
+  }
   // Of so many lanes as possible; of none where already the cells of the first differ.
   Acts acts(const CellRow& row);
   void set_write(const CellRow& row, Act write, Row* found = nullptr) {
@@ -341,6 +357,10 @@ class Shadow {
     return {page,
             {address % kPageBytes >> page.shift(), lane, lanes, apart,
              static_cast<uint32_t>(bytes >> page.shift()), static_cast<uint32_t>(step >> page.shift())}};
+  }
+  // As ShadowPage::kept_whole() of the bytes from that address on, which are of one page.
+  ShadowPage::Row* kept_whole(uint64_t address, uint64_t bytes) {
+    return page_of(address / kPageBytes).kept_whole(address % kPageBytes, bytes);
   }
   // The parts that a page keeps of those bytes; none where it does not keep all of them so.
   std::span<ShadowPage::Row> parts_there(uint64_t address, uint64_t bytes) {
