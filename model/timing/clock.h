@@ -122,6 +122,7 @@ class Clock final : public run::Timekeeper {
   Info classify(const isa::Op& op, const isa::Line& line, double warps);
   bool classify_barrier(std::string_view name, double warps, Info& out) const;
   void join_pairs(const isa::Function& function, std::vector<Info>& out) const;
+  static void order_loads(const isa::Function& function, std::vector<Info>& out);
   void classify(const isa::Program& program, double warps, bool watched, bool in_whole_blocks);
   void find_late();
   void number_rows(const isa::Function& function, std::vector<Info>& infos);
@@ -144,6 +145,8 @@ class Clock final : public run::Timekeeper {
   bool costs_time(const Step& step, uint64_t address);
   void add_time(uint32_t block);
   Time needs(const Info& info, const WarpTime& w, int& loaded) const;
+  static Time behind_stores(const Info& info, const WarpTime& w);
+  static void has_stored(const Info& info, WarpTime& w, Time start);
   void give(const Info& info, WarpTime& w, Time at, int line) const;
   Time issue(const Info& info, WarpTime& w, Multiprocessor& sm, Time ready, int loaded, bool computes);
   Time compute(const Info& info, WarpTime& w, Multiprocessor& sm);

@@ -37,8 +37,10 @@ Time Clock::multiply_warp(const Info& i, const WarpTime& w, Multiprocessor& sm, 
 [[gnu::always_inline]] inline bool Clock::act(const Info& i, WarpTime& w, Multiprocessor& sm, uint32_t lanes,
                                               Notes reached) {
   int loaded = 0;
-  const Time ready = needs(i, w, loaded);
+  Time ready = needs(i, w, loaded);
+  if (i.behind_stores != 0) ready = std::max(ready, behind_stores(i, w));
   const Time start = issue(i, w, sm, ready, loaded, i.kind == OpKind::arithmetic);
+  if (i.stores != 0) has_stored(i, w, start);
   const bool goes_on = i.goes_on && start - turn_begin_ < kAhead;
   if (lanes == 0) {  // its guard held for none
     now_ = std::max(now_, w.pending);

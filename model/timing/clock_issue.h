@@ -22,6 +22,20 @@ inline constexpr Time kAhead = 1000 * kCycle;  // that a warp may go before the 
   return start;
 }
 
+// Before which a load may not be issued, as it may read what one of these stores writes: ptxas leaves them
+// in the order of the program, and a warp issues in that.
+[[gnu::always_inline]] inline Time Clock::behind_stores(const Info& i, const WarpTime& w) {
+  Time out = 0;
+  if ((i.behind_stores & Info::kGlobal) != 0) out = w.stored[0];
+  if ((i.behind_stores & Info::kShared) != 0) out = std::max(out, w.stored[1]);
+  return out;
+}
+
+[[gnu::always_inline]] inline void Clock::has_stored(const Info& i, WarpTime& w, Time start) {
+  if ((i.stores & Info::kGlobal) != 0) w.stored[0] = std::max(w.stored[0], start);
+  if ((i.stores & Info::kShared) != 0) w.stored[1] = std::max(w.stored[1], start);
+}
+
 [[gnu::always_inline]] inline void Clock::give(const Info& i, WarpTime& w, Time at, int line) const {
   const uint32_t* const operands = operands_.data() + i.first + i.sources;
   WarpTime::Row* const rows = w.rows;

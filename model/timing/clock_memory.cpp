@@ -413,7 +413,9 @@ bool Clock::costs_time(const Step& step, uint64_t address) {
   if (!i.has_row) [[unlikely]]
     lacks_row(i);
   int loaded = 0;
-  const Time ready = needs(i, w, loaded), start = issue(i, w, *sm_, ready, loaded, false);
+  const Time ready = std::max(needs(i, w, loaded), behind_stores(i, w));
+  const Time start = issue(i, w, *sm_, ready, loaded, false);
+  has_stored(i, w, start);
   memory(step, w, start, address);
   now_ = std::max(now_, w.pending);
   return i.goes_on && start - turn_begin_ < kAhead;

@@ -33,6 +33,10 @@ struct Clock::Info {
   enum class Update : uint8_t { whole, number, exchange };
   Update update = Update::whole;  // of an atomic or a reduction: what it does
   bool tells = false;             // an atomic, which gives what was there before
+  // Of global and shared memory, as bits: what it stores to, and what a load must not come to before the
+  // warp's stores have been issued.
+  static constexpr uint8_t kGlobal = 1, kShared = 2;
+  uint8_t stores = 0, behind_stores = 0;
   enum class AtCluster : uint8_t { no, arrives, waits };
   AtCluster at_cluster = AtCluster::no;  // at a barrier of the cluster
   // In cycles, and as times.
@@ -138,6 +142,7 @@ struct alignas(64) Clock::WarpTime {
   Ahead ahead;
   Ahead::Soon soon{};              // what it reaches next in global memory
   std::unique_ptr<Spread> spread;  // none: it has not reached that many lines yet
+  Time stored[2] = {0, 0};         // when the last store to global and to shared memory was issued
   // When it issued products and copies of tensor memory that have not begun, in order.
   std::vector<Time> issues;
   size_t begun = 0;  // of those

@@ -108,5 +108,58 @@ TEST(HeldBack, WhatWaitsForADivisionWaitsForWhatThatWaitsFor) {
   EXPECT_LT(of(late, "div.full.f32") - of(there, "div.full.f32"), 0.3 * dram);
 }
 
+// ptxas leaves a load behind a store whose bytes it may read; then the load waits for what the store waits
+// for. So say its listings for each of these.
+TEST(HeldBack, ALoadStandsBehindAStoreThatItMayRead) {
+  const double dram = probed("ld.global.cg", "latency, DRAM, 132 KiB apart");
+  ASSERT_GT(dram, 500);
+  const struct {
+    const char *what, *store, *load;
+    bool waits;
+  } pairs[] = {
+      {"two registers", "st.global.f32 [%a1], %f1;\n", "ld.global.f32 %f2, [%a0+65536];\n", true},
+      {"past L1", "st.global.f32 [%a1], %f1;\n", "ld.global.cg.f32 %f2, [%a0+65536];\n", true},
+      {"a reduction", "red.global.add.f32 [%a1], %f1;\n", "ld.global.f32 %f2, [%a0+65536];\n", true},
+      {"a store to anywhere", "st.f32 [%a1], %f1;\n", "ld.global.f32 %f2, [%a0+65536];\n", true},
+      {"a load from anywhere", "st.shared.f32 [%r1], %f1;\n", "ld.f32 %f2, [%a0+65536];\n", true},
+      {"one register, made anew between", "st.global.f32 [%a1], %f1;\nadd.u64 %a1, %a1, %a3;\n",
+       "ld.global.f32 %f2, [%a1+65536];\n", true},
+      {"what nobody writes", "st.global.f32 [%a1], %f1;\n", "ld.global.nc.f32 %f2, [%a0+65536];\n", false},
+      {"two spaces", "st.shared.f32 [%r1], %f1;\n", "ld.global.f32 %f2, [%a0+65536];\n", false},
+      {"one register, further", "st.global.v2.f32 [%a0+65528], {%f1, %f1};\n",
+       "ld.global.f32 %f2, [%a0+65536];\n", false},
+      {"one register, less far", "st.global.f32 [%a0+65540], %f1;\n", "ld.global.f32 %f2, [%a0+65536];\n",
+       false},
+      {"a sum of it", "st.global.f32 [%a0+128], %f1;\n", "ld.global.f32 %f2, [%a2];\n", false},
+      {"a sum of it, the same bytes", "st.global.v2.f32 [%a0+65528], {%f1, %f1};\n",
+       "ld.global.f32 %f2, [%a2+-4];\n", true},
+  };
+  for (const auto& p : pairs) {
+    const std::string first =
+        "mov.u32 %r1, tile;\nld.param.u64 %a1, [x];\nmov.u64 %a3, 0;\nadd.u64 %a2, %a0, "
+        "65536;\nld.global.f32 %f1, [%a0];\n";
+    const std::string last = "st.global.f32 [%a0+128], %f2;\n";
+    const double once = in_full(first + "mov.f32 %f2, %f1;\n" + p.store + last, 32);
+    EXPECT_NEAR(in_full(first + p.store + p.load + last, 32) - once, p.waits ? dram : 0, 0.3 * dram)
+        << p.what;
+    // Before the store it waits for nothing.
+    EXPECT_NEAR(in_full(first + p.load + p.store + last, 32) - once, 0, 0.3 * dram) << p.what;
+  }
+}
+
+// Shared memory is a space of its own.
+TEST(HeldBack, ALoadOfSharedMemoryStandsBehindItsStores) {
+  const auto of = [](const char* store) {
+    return in_full("mov.u32 %r1, tile;\nmov.u32 %r2, %r1;\nld.global.b32 %r3, [%a0];\n" + std::string(store) +
+                       "ld.shared.b32 %r4, [%r2+64];\ncvt.u64.u32 %a1, %r4;\nadd.u64 %a1, %a0, %a1;\n"
+                       "ld.global.b32 %r5, [%a1+65536];\nst.global.b32 [%a0+128], %r5;\n",
+                   32);
+  };
+  const double dram = probed("ld.global.cg", "latency, DRAM, 132 KiB apart");
+  EXPECT_NEAR(
+      of("st.shared.b32 [%r1+64], 0;\nst.shared.b32 [%r1], %r3;\n") - of("st.shared.b32 [%r1+64], 0;\n"),
+      dram, 0.3 * dram);
+}
+
 }  // namespace
 }  // namespace bitwell::timing
