@@ -49,6 +49,7 @@ std::vector<std::vector<std::string>> rows_of(const StagesPlan& plan, const std:
   const auto time = [&](const launch::Launch& launch, std::shared_ptr<const timing::Changed> costs) {
     session::TimeQuestion question = session::time_question(launch);
     question.most = static_cast<uint32_t>(plan.clusters);
+    question.whole_up_to = 0;
     question.costs = std::move(costs);
     return session::time_of(question);
   };

@@ -32,7 +32,7 @@ struct TimeOptions {
   std::string trace;    // path, or empty
   std::string picture;  // likewise
   bool what_if = false;
-  uint32_t clusters = 8;
+  std::optional<uint32_t> clusters;
   uint32_t rows = 12;
   bool all = false;
   bool json = false;
@@ -221,7 +221,8 @@ void time(const TimeOptions& o) {
       }};
     };
   question.what_if = o.what_if;
-  question.most = o.all ? 0 : o.clusters;
+  question.most = o.all ? 0 : o.clusters.value_or(question.most);
+  if (o.clusters) question.whole_up_to = 0;
   const session::TimeAnswer answer = session::time_of(question);
   if (!o.trace.empty()) files.write(o.trace, trace.text());
   if (!o.picture.empty())
@@ -280,9 +281,10 @@ void add_time(CLI::App& app) {
   command
       ->add_option(
           "--clusters", options->clusters,
-          "Clusters that are run on a multiprocessor, one after the other; the others count as like them")
+          "Clusters that are run on a multiprocessor, one after the other; the others count as like them. "
+          "Unless it is given, launches of few instructions are run whole")
       ->check(whole(1, 1000000))
-      ->capture_default_str();
+      ->default_str("8");
   command->add_flag("--all", options->all, "Run every cluster, on every multiprocessor");
   command->add_option("--rows", options->rows, "Rows of what the end waited for")
       ->check(whole(0, 1000000))

@@ -53,6 +53,18 @@ constexpr Kind kKinds[] = {
     {"launch_free", "launching cost nothing", timing::Part::launch, 0},
 };
 
+// Instructions that all clusters of all launches execute, if the others are like those that were run.
+double instructions(const Timed& timed) {
+  double out = 0;
+  for (const timing::TimedLaunch& l : timed.launches) {
+    double issued = 0;
+    for (const double cycles : l.seen.issue_by_source) issued += cycles;
+    out += issued * static_cast<double>(l.clusters) /
+           static_cast<double>(std::max<size_t>(l.seen.ends.size(), 1));
+  }
+  return out;
+}
+
 double sum_of(const timing::Device& device, const Timed& timed) {
   double us = 0;
   for (const timing::TimedLaunch& l : timed.launches) us += timing::estimate(device, l).us;
@@ -103,20 +115,23 @@ TimeAnswer time_of(const TimeQuestion& question) {
   out.device = &device;
   // First what is asked of memory, then when it comes.
   std::vector<timing::FromDram> from_dram;
-  const auto twice = [&](uint32_t most) {
+  uint32_t most = question.most;
+  const auto twice = [&] {
     Timed first = run_once(question, device, most, {}, false);
     from_dram = std::move(first.from_dram);
     // Where all of one launch is run, it is seen who is the first to ask for a line.
     if (most == 0 && first.launches.size() == 1 && !question.observer) return first;
+    if (instructions(first) <= question.whole_up_to) most = 0;
     return run_once(question, device, most, from_dram, true);
   };
   Timed timed;
   try {
-    timed = twice(question.most);
+    timed = twice();
   } catch (const machine::Fault&) {
     // Clusters that wait for others come to no end without them.
-    if (question.most == 0) throw;
-    timed = twice(0);
+    if (most == 0) throw;
+    most = 0;
+    timed = twice();
     out.whole = true;
   }
   for (size_t i = 0; i < timed.launches.size(); ++i) {
@@ -129,8 +144,7 @@ TimeAnswer time_of(const TimeQuestion& question) {
     out.launches.push_back(
         {std::move(timed.launches[i]), e, timed.programs.at(i), timing::epilogue_of(*timed.programs.at(i))});
   }
-  if (question.what_if)
-    out.what_if = what_if(question, device, out.whole ? 0 : question.most, from_dram, out);
+  if (question.what_if) out.what_if = what_if(question, device, most, from_dram, out);
   return out;
 }
 

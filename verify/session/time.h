@@ -19,6 +19,9 @@ struct TimeQuestion {
   std::string device = "h200";
   // Clusters on a multiprocessor, one after the other, that are run; 0: all of the launch.
   uint32_t most = 8;
+  // Launches of which that sample says that they execute no more instructions, all warps together, are run
+  // whole: a sample does not see clusters that have more to do than others.
+  double whole_up_to = 1e6;
   // Of the run that is timed; may be empty.
   std::function<machine::Observer(const timing::Launches&)> observer{};
   // Whether what would change it most is asked too: a run of the model for each kind of cost.

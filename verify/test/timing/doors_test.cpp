@@ -22,6 +22,7 @@ constexpr std::array<int, 3> kShape{256, 256, 512};
 session::TimeAnswer answer_of(const launch::Launch& l, std::shared_ptr<const Changed> costs = nullptr) {
   session::TimeQuestion q = session::time_question(l);
   q.most = 2;
+  q.whole_up_to = 0;
   q.costs = std::move(costs);
   return session::time_of(q);
 }
@@ -87,6 +88,7 @@ TEST(Doors, WhatIfIsSortedAndOfTheSameLaunch) {
   const launch::Launch l = study::stages_launch(128, 128, 2, kShape);
   session::TimeQuestion q = session::time_question(l);
   q.most = 2;
+  q.whole_up_to = 0;
   q.what_if = true;
   const session::TimeAnswer a = session::time_of(q);
   ASSERT_EQ(a.what_if.size(), 8U);
@@ -199,6 +201,7 @@ TEST(Doors, ColumnsOfTensorMemoryLimitWhatIsResident) {
   session::TimeQuestion q = session::time_question(l);
   q.device = "b200";
   q.most = 1;
+  q.whole_up_to = 0;
   EXPECT_EQ(session::time_of(q).launches.at(0).launch.extent.residents, 2U);
 }
 

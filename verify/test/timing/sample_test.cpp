@@ -13,6 +13,7 @@ constexpr uint32_t kAll = 0, kSample = 8;  // clusters of a multiprocessor
 double cycles(const launch::Launch& l, uint32_t most) {
   session::TimeQuestion q = session::time_question(l);
   q.most = most;
+  q.whole_up_to = 0;
   return session::time_of(q).launches.at(0).launch.cycles;
 }
 
@@ -32,6 +33,28 @@ TEST(Sample, LiesOverTheWholeGrid) {
     const double all = cycles(l, kAll);
     EXPECT_NEAR(cycles(l, kSample), all, 0.3 * all) << times;
   }
+}
+
+// A sample may have met none of the clusters that have most to do. A launch that takes the host no time is
+// run whole.
+TEST(Sample, IsNotTakenOfALaunchThatExecutesLittle) {
+  // One CTA of 40 goes round 2000 times, the others once: 2 warps, 5 instructions a round, and 10 more.
+  const std::string times =
+      "mov.u32 %r1, %ctaid.x;\nsetp.eq.u32 %p0, %r1, 17;\nselp.b32 %r1, 2000, 1, %p0;\n";
+  const launch::Launch l = launch_of(loop(times), 40, 64);
+  const auto asked = [&](double whole_up_to) {
+    session::TimeQuestion q = session::time_question(l);
+    q.most = 1;
+    q.whole_up_to = whole_up_to;
+    return session::time_of(q).launches.at(0).launch;
+  };
+  constexpr double kAsSampled = 40 * 2 * 15;  // as the sample has them
+  const double all = cycles(l, kAll);
+  const TimedLaunch sampled = asked(kAsSampled / 2), whole = asked(kAsSampled * 2);
+  EXPECT_TRUE(sampled.sampled);
+  EXPECT_LT(sampled.cycles, 0.3 * all);
+  EXPECT_FALSE(whole.sampled);
+  EXPECT_NEAR(whole.cycles, all, 0.02 * all);
 }
 
 // Those that are resident together end at once, wave after wave.

@@ -23,6 +23,7 @@ namespace {
 session::TimeAnswer time_of(const launch::Launch& l, uint32_t most = 8) {
   session::TimeQuestion q = session::time_question(l);
   q.most = most;
+  q.whole_up_to = 0;
   return session::time_of(q);
 }
 double cycles(const std::string& body, uint32_t threads = 32) {
