@@ -20,8 +20,10 @@ const std::map<std::string, cost_probe::Rows (*)(const cost_probe::Cycles&)> kCo
     {"barriers", cost_probe::barriers},
     {"tensor", cost_probe::tensor},
     {"copies", cost_probe::copies}};
-const std::map<std::string, cost_probe::Rows (*)(device::Device&)> kOthers{
-    {"grids", gpu::probe_grids}, {"clocks", gpu::probe_clocks}, {"beside", gpu::probe_beside}};
+const std::map<std::string, cost_probe::Rows (*)(device::Device&)> kOthers{{"grids", gpu::probe_grids},
+                                                                           {"clocks", gpu::probe_clocks},
+                                                                           {"beside", gpu::probe_beside},
+                                                                           {"turns", gpu::probe_turns}};
 
 }  // namespace
 
@@ -32,9 +34,10 @@ int main(int argc, char** argv) {
       "twice as many passes "
       "through a loop cost more.");
   std::vector<std::string> wanted;
-  app.add_option("GROUP", wanted,
-                 "Which of them: instructions, memory, barriers, tensor, copies, grids, clocks, beside "
-                 "(default: all)")
+  app.add_option(
+         "GROUP", wanted,
+         "Which of them: instructions, memory, barriers, tensor, copies, grids, clocks, beside, turns "
+         "(default: all)")
       ->check([](const std::string& name) {
         return kCosts.contains(name) || kOthers.contains(name) ? std::string()
                                                                : "there is no group '" + name + "'";

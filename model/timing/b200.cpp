@@ -31,6 +31,8 @@ constexpr Cost kB200Costs[] = {
      "QuickRunCUDA, B300: 0.54 ns a CTA"},
     {Key::launch_a_cluster, "the same in clusters of 2", 15.96, 9, 22.4, Scale::microseconds, Source::guess,
      kLikeHopper},
+    {Key::cta_turn, "one CTA in the place of another", 307.59, 150, 400, Scale::cycles, Source::guess,
+     kLikeHopper},
     {Key::bar_sync, "bar.sync of one warp", 24, 14, 26, Scale::cycles, Source::published,
      "QuickRunCUDA, B300: 22 and 2 for each warp"},
     {Key::bar_sync_a_warp, "bar.sync of 32 warps", 86, 76, 90, Scale::cycles, Source::published, kQuick},

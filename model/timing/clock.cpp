@@ -101,7 +101,7 @@ void Clock::starts(const run::Cluster& cluster) {
     time = std::move(spare_.back());
     spare_.pop_back();
   }
-  const Time begin = group_free_[group];
+  const Time begin = group_free_[group] == 0 ? 0 : group_free_[group] + this->time(Key::cta_turn);
   std::vector<WarpTime> all = std::move(time->warps);  // for the room that they have
   std::vector<ClusterTime::Rows> rows = std::move(time->rows);
   *time = {};

@@ -35,6 +35,7 @@ enum class Key : uint8_t {
   launch,            // from an empty kernel to the next
   launch_a_cta,      // beyond some hundred
   launch_a_cluster,  // of 2
+  cta_turn,          // from the end of a CTA until the first instruction of the one in its place
   bar_sync,
   bar_sync_a_warp,
   cluster_barrier,

@@ -26,6 +26,8 @@ constexpr Cost kH200Costs[] = {
      Source::device, "empty kernel", "16896 CTAs of 128 threads, clusters of 1"},
     {Key::launch_a_cluster, "the same in clusters of 2", 15.96, 15.9, 22.4, Scale::microseconds,
      Source::device, "empty kernel", "16896 CTAs of 128 threads, clusters of 2"},
+    {Key::cta_turn, "one CTA in the place of another", 307.59, 300, 345, Scale::cycles, Source::device,
+     "a CTA behind another", "1 of 32 threads at once"},
     {Key::bar_sync, "bar.sync of one warp", 14.31, 14, 15, Scale::cycles, Source::device, "bar.sync",
      "1 warps"},
     {Key::bar_sync_a_warp, "bar.sync of 32 warps", 76.31, 76, 77, Scale::cycles, Source::device, "bar.sync",

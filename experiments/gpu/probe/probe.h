@@ -13,6 +13,7 @@ double cycles(device::Device& device, const cost_probe::Probe& probe, uint32_t p
 
 Rows probe_grids(device::Device& device);   // launches, and the bandwidth of all multiprocessors
 Rows probe_clocks(device::Device& device);  // what busy tensor cores leave of the clock
+Rows probe_turns(device::Device& device);   // between a CTA and the next in its place
 Rows probe_beside(device::Device& device);  // a load while copies keep L2 busy
 
 }  // namespace bitwell::gpu
