@@ -319,7 +319,7 @@ template <bool Checked>
     }
     bool goes_on = ahead;
     if (to != from) {
-      keeper.computed(function, from, to);
+      if (!keeper.computed(function, from, to)) counts.at_limit = false;
     } else {
       const uint64_t before = counts.instructions, lanes_before = counts.lanes;
       counts.at_limit = false;

@@ -94,7 +94,7 @@ class Clock final : public run::Timekeeper {
   std::optional<bool> can_go_on(const run::Taker& taker) const override;
   bool has_let_go() const override { return has_let_go_; }
   bool executed(int function, uint32_t pc, uint32_t lanes) override;
-  void computed(int function, uint32_t from, uint32_t to) override;
+  bool computed(int function, uint32_t from, uint32_t to) override;
   void took(const run::Took& turn) override;
   bool more() const override { return extent_.starts == 0 || begins_.size() < extent_.starts; }
   bool enough() const override { return extent_.clusters != 0 && ended_ >= extent_.clusters; }

@@ -4,7 +4,7 @@
 #include <bit>
 #include <optional>
 
-#include "model/timing/clock_state.h"
+#include "model/timing/clock_issue.h"
 
 namespace bitwell::timing {
 namespace {
@@ -278,7 +278,9 @@ run::Past Clock::has_gone_ahead(WarpTime& w) {
     ahead.take();
     if (step->what == What::computes) {
       add_time(step->number);
-      continue;
+      if (w.clock - turn_begin_ < kAhead) continue;
+      out = run::Past::all;
+      break;
     }
     if (step->what == What::ends_turn) {
       out = run::Past::all;
@@ -375,13 +377,17 @@ bool Clock::executed(int function, uint32_t pc, uint32_t lanes) {
   return costs_time(i, lanes, Notes(notes_));
 }
 
-void Clock::computed(int function, uint32_t from, uint32_t to) {
+bool Clock::computed(int function, uint32_t from, uint32_t to) {
   uint32_t number = first_blocks_[static_cast<size_t>(function)][from];
   if (number == Block::kNone || blocks_[number].to != to) [[unlikely]]
     number = block(function, from, to);
-  if (!ahead_) return add_time(number);
+  if (!ahead_) {
+    add_time(number);
+    return warp_->clock - turn_begin_ < kAhead;
+  }
   add_step(Step{.what = Step::What::computes, .number = number}.key(), blocks_[number].steps);
   if (sequence_is_full_) end_sequence();
+  return true;
 }
 
 }  // namespace bitwell::timing

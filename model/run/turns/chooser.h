@@ -130,8 +130,8 @@ class Timekeeper {
   // Returns whether the turn may go on behind one that would end it.
   virtual bool executed(int /*function*/, uint32_t /*pc*/, uint32_t /*lanes*/) { return false; }
   // Instead of executed(): of operations that compute in registers alone; the last may be a branch of all
-  // lanes or of none.
-  virtual void computed(int function, uint32_t from, uint32_t to) = 0;
+  // lanes or of none. Returns whether the turn may go on: one that only computes may last for long.
+  virtual bool computed(int function, uint32_t from, uint32_t to) = 0;
   // A warp may execute before its time what no other can tell from its doing so later: its registers are at
   // hand now, and not when its turn comes. The keeper notes what it is told of that, and has it cost its time
   // in the turns to come. Whether the warp whose turn is over by time does so from now on.

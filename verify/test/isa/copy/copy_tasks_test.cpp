@@ -45,7 +45,7 @@ class Tasks final : public run::ByTime, public run::Timekeeper {
   }
   void took(const run::Took& took) override { moved += took.work.bytes; }
   run::Reaches* reaches() override { return nullptr; }
-  void computed(int, uint32_t, uint32_t) override {}
+  bool computed(int, uint32_t, uint32_t) override { return true; }
   run::Instant again(const run::Taker&, const machine::Agent*) override { return 2; }
   bool enough() const override { return false; }
 
