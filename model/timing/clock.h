@@ -119,7 +119,8 @@ class Clock final : public run::Timekeeper {
   struct InALine;
   struct Region;
   class Notes;
-  Info classify(const isa::Op& op, const isa::Line& line, double warps);
+  Info classify(const isa::Op& op, const isa::Line& line, double warps, uint32_t predicate);
+  std::vector<uint32_t> predicated(const isa::Function& function) const;
   bool classify_barrier(std::string_view name, double warps, Info& out) const;
   void join_pairs(const isa::Function& function, std::vector<Info>& out) const;
   static void order_loads(const isa::Function& function, std::vector<Info>& out);

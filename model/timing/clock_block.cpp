@@ -53,6 +53,7 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
     const Info& i = infos[pc];
     if (!i.has_row) b.lacks_rows = true;
     if (i.kind != OpKind::arithmetic || i.in_warp || i.ends_block) return b;  // is not plain
+    if (i.predicates) continue;
     Known made;
     made.made = true;
     made.position = b.issues;

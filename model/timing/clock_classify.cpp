@@ -2,7 +2,7 @@
 // rows.
 #include <algorithm>
 #include <optional>
-#include <unordered_map>
+#include <unordered_set>
 
 #include "model/isa/form/program.h"
 #include "model/run/barrier_use.h"
@@ -15,13 +15,6 @@ using isa::Unit;
 
 bool contains(std::string_view name, std::string_view text) {
   return name.find(text) != std::string_view::npos;
-}
-
-// A load or store that nobody waits for: others may see it a little earlier or later.
-bool is_weak(std::string_view name) {
-  for (const char* text : {".volatile", ".relaxed", ".acquire", ".release", ".async", ".mmio"})
-    if (contains(name, text)) return false;
-  return name.starts_with("ld") || name.starts_with("st.") || name.starts_with("stmatrix");
 }
 
 // Of a load or store that nobody waits for.
@@ -125,13 +118,14 @@ bool Clock::classify_barrier(std::string_view name, double warps, Info& out) con
   return false;
 }
 
-Clock::Info Clock::classify(const isa::Op& op, const isa::Line& line, double warps) {
+Clock::Info Clock::classify(const isa::Op& op, const isa::Line& line, double warps, uint32_t predicate) {
   Info out;
   const std::string& name = line.text;
   out.kind = kind_of(name, line.unit);
   out.line = line.ptx;
   out.waits = out.kind == OpKind::order && !contains(name, ".commit");
-  out.ends_block = op.kind == isa::OpKind::branch || op.kind == isa::OpKind::leave ||
+  out.predicates = op.kind == isa::OpKind::branch && predicate != 0;
+  out.ends_block = (op.kind == isa::OpKind::branch && !out.predicates) || op.kind == isa::OpKind::leave ||
                    op.kind == isa::OpKind::call || op.kind == isa::OpKind::table;
   out.cached = !contains(name, ".cg") && !contains(name, ".volatile") && !contains(name, ".relaxed") &&
                !contains(name, ".acquire");
@@ -141,7 +135,8 @@ Clock::Info Clock::classify(const isa::Op& op, const isa::Line& line, double war
     operands_.push_back(row / machine::kRowBytes);
     rows_ = std::max(rows_, operands_.back() + 1);
   };
-  for (const uint32_t row : {op.guard, op.a, op.b, op.c, op.e}) add(row);
+  for (const uint32_t row : {predicate, op.guard, op.a, op.b, op.c, op.e})
+    if (!out.predicates) add(row);
   if (op.sources != nullptr)
     for (const uint32_t row : *op.sources) add(row);
   out.sources = static_cast<uint32_t>(operands_.size()) - out.first;
@@ -198,6 +193,10 @@ Clock::Info Clock::classify(const isa::Op& op, const isa::Line& line, double war
     }
     default: break;
   }
+  if (out.predicates) {
+    out.has_row = true;
+    return out;
+  }
   const std::optional<OpCost> row = device_.op(name);
   out.has_row = row.has_value();
   out.table.latency = row ? row->latency : value(Key::unknown_latency);
@@ -211,109 +210,6 @@ Clock::Info Clock::classify(const isa::Op& op, const isa::Line& line, double war
   if (line.unit == Unit::sfu || (line.unit == Unit::convert && out.table.interval > kSlow))
     out.pipe = Pipe::sfu;
   return out;
-}
-
-// Machine code has three operands where PTX has two: of two operations of logic, or a shift and a sum, of
-// which the second alone uses the first, it makes one.
-void Clock::join_pairs(const isa::Function& f, std::vector<Info>& out) const {
-  const auto name = [&](size_t i) -> std::string_view {
-    return f.lines[static_cast<size_t>(f.code[i].line)].text;
-  };
-  const auto logic = [&](size_t i) {
-    const std::string_view n = name(i);
-    return n == "and.b32" || n == "or.b32" || n == "xor.b32" || n == "not.b32" || n == "and.b16" ||
-           n == "or.b16" || n == "xor.b16";
-  };
-  constexpr size_t kFar = 256;
-  std::vector<bool> full(f.code.size());  // has taken one in
-  for (size_t i = 0; i < f.code.size(); ++i) {
-    const bool first_logic = logic(i), shift = name(i) == "shl.b32";
-    if ((!first_logic && !shift) || full[i] || out[i].results != 1) continue;
-    const uint32_t row = results(out[i]).front();
-    size_t uses = 0, user = 0;
-    for (size_t j = i + 1; j < std::min(f.code.size(), i + kFar); ++j) {
-      const auto from = sources(out[j]), to = results(out[j]);
-      const auto n = static_cast<size_t>(std::count(from.begin(), from.end(), row));
-      if (n != 0) user = j;
-      uses += n;
-      if (std::count(to.begin(), to.end(), row) != 0 || out[j].ends_block) break;
-    }
-    if (uses != 1 || full[user]) continue;
-    if (!(first_logic ? logic(user) : name(user) == "add.s32" || name(user) == "or.b32")) continue;
-    full[user] = true;
-    out[i].table.interval = 0;
-    out[i].table.latency = 0;
-  }
-}
-
-// A load may read what a store before it writes, unless both say that they do not meet: by their spaces, by
-// .nc, or as one address and two offsets. ptxas then leaves it behind the store.
-void Clock::order_loads(const isa::Function& f, std::vector<Info>& out) {
-  // What a register was when it was made last, and so much more.
-  struct Address {
-    uint32_t row = 0;
-    size_t made = 0;
-    uint64_t more = 0;
-  };
-  struct Reach {
-    uint8_t spaces = 0;
-    Address at;
-    uint64_t bytes = 0;
-
-    bool misses(const Reach& other) const {
-      const uint64_t behind = at.more - other.at.more;
-      return at.row == other.at.row && at.made == other.at.made && behind >= other.bytes && -behind >= bytes;
-    }
-  };
-  std::unordered_map<uint32_t, uint64_t> constants;
-  for (const isa::ConstantRow& c : f.constants) constants[c.row] = c.value;
-  std::unordered_map<uint32_t, Address> is;
-  std::unordered_map<uint32_t, size_t> made;
-  const auto address = [&](uint32_t row) -> Address {
-    const auto known = is.find(row);
-    return known != is.end() ? known->second : Address{row, made[row], 0};
-  };
-  std::vector<Reach> stores;  // of the block
-  for (size_t i = 0; i < f.code.size(); ++i) {
-    const isa::Op& op = f.code[i];
-    const std::string_view name = f.lines[static_cast<size_t>(op.line)].text;
-    const bool load = name.starts_with("ld.");
-    const bool store = name.starts_with("st.") || name.starts_with("atom.") || name.starts_with("red.");
-    if (load || store)
-      if (const auto* use = dynamic_cast<const isa::MemoryUse*>(op.payload)) {
-        using isa::Space;
-        Reach r{0, address(op.a), uint64_t{use->size} * use->count};
-        r.at.more += use->offset;
-        const bool anywhere = use->space == Space::generic;
-        if (anywhere || use->space == Space::global) r.spaces |= Info::kGlobal;
-        if (anywhere || use->space == Space::shared || use->space == Space::cluster)
-          r.spaces |= Info::kShared;
-        if (!contains(name, ".nc"))
-          for (const Reach& s : stores)
-            if (!s.misses(r)) out[i].behind_stores |= s.spaces & r.spaces;
-        if (store) {
-          out[i].stores = r.spaces;
-          stores.push_back(r);
-        }
-      }
-    std::optional<Address> sum;
-    if (name.starts_with("add.") && op.guard == 0)
-      for (const auto& [of, with] : {std::pair(op.a, op.b), std::pair(op.b, op.a)})
-        if (const auto c = constants.find(with); c != constants.end()) {
-          sum = address(of);
-          sum->more += c->second;
-        }
-    const auto makes = [&](uint32_t row) {
-      ++made[row];
-      is.erase(row);
-    };
-    makes(op.d);
-    makes(op.d2);
-    if (op.results != nullptr)
-      for (const uint32_t row : *op.results) makes(row);
-    if (sum) is[op.d] = *sum;
-    if (out[i].ends_block) stores.clear();
-  }
 }
 
 // A register that each run of operations which are one block makes before it reads it need not be kept from
@@ -389,7 +285,17 @@ void Clock::classify(const isa::Program& program, double warps, bool watched, bo
     const auto name = [&](const isa::Op& op) -> const isa::Line& {
       return f.lines[static_cast<size_t>(op.line)];
     };
-    for (const isa::Op& op : f.code) out.push_back(classify(op, name(op), warps));
+    const std::vector<uint32_t> under = predicated(f);
+    std::unordered_set<uint32_t> used;
+    for (size_t i = 0; i < f.code.size(); ++i) {
+      out.push_back(classify(f.code[i], name(f.code[i]), warps, under[i]));
+      for (const uint32_t row : sources(out.back())) used.insert(row);
+    }
+    // An atomic whose result nobody uses is a reduction.
+    for (Info& i : out)
+      if (i.tells && i.update != Info::Update::exchange)
+        i.tells = std::any_of(results(i).begin(), results(i).end(),
+                              [&](uint32_t row) { return used.count(row) != 0; });
     join_pairs(f, out);
     order_loads(f, out);
     for (Info& i : out) i.renames = i.kind == OpKind::arithmetic && i.table.interval == 0 && i.results == 1;
@@ -405,10 +311,10 @@ void Clock::classify(const isa::Program& program, double warps, bool watched, bo
       info.ahead = info.leaves ? true
                    : computes  ? by_itself(f.code[i].kind, name(f.code[i]).unit)
                                : info.meets || (weak && (stores_ahead || reads(name(f.code[i]).text)));
-      info.goes_on = (computes || weak) && next && !info.ends_block;
+      info.goes_on = ((computes || weak) && next && !info.ends_block) || info.predicates;
       if (info.ends_block)
         next = false;
-      else if (!computes)
+      else if (!computes && !info.predicates)
         next = weak;
     }
   }

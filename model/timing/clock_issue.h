@@ -63,6 +63,7 @@ inline constexpr Time kAhead = 1000 * kCycle;  // that a warp may go before the 
 [[gnu::always_inline]] inline Time Clock::compute(const Info& i, WarpTime& w, Multiprocessor& sm) {
   int loaded = 0;
   const Time start = needs(i, w, loaded);
+  if (i.predicates) return turn_begin_;
   if (i.renames) {
     give(i, w, start, loaded);
     return turn_begin_;

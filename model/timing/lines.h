@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "model/machine/failure.h"
-#include "model/timing/instant.h"
+#include "model/timing/server.h"
 
 namespace bitwell::timing {
 

@@ -4,6 +4,12 @@ namespace bitwell::timing {
 
 using isa::Unit;
 
+bool is_weak(std::string_view name) {
+  for (const std::string_view text : {".volatile", ".relaxed", ".acquire", ".release", ".async", ".mmio"})
+    if (name.find(text) != std::string_view::npos) return false;
+  return name.substr(0, 2) == "ld" || name.substr(0, 3) == "st." || name.substr(0, 8) == "stmatrix";
+}
+
 OpKind kind_of(std::string_view name, Unit unit) {
   const auto begins = [&](std::string_view text) { return name.substr(0, text.size()) == text; };
   if (begins("mma.sync") || begins("wmma.mma")) return OpKind::multiply_warp;

@@ -20,6 +20,8 @@ enum class OpKind : uint8_t {
   order           // wgmma.fence and others that take their time and no more
 };
 
+// A load or store that nobody waits for: others may see it a little earlier or later.
+bool is_weak(std::string_view name);
 OpKind kind_of(std::string_view name, isa::Unit unit);
 
 }  // namespace bitwell::timing

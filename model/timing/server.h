@@ -9,9 +9,19 @@
 #include <new>
 #include <type_traits>
 
-#include "model/timing/instant.h"
-
 namespace bitwell::timing {
+
+// Times of a clock are whole numbers of a small part of a cycle: no sum of them hangs on its order, and what
+// is the later of two is known at once.
+using Time = int64_t;
+
+inline constexpr int kCycleBits = 20;
+inline constexpr Time kCycle = Time{1} << kCycleBits;
+
+constexpr Time time_of(double cycles) {
+  return static_cast<Time>(cycles * static_cast<double>(kCycle) + (cycles < 0 ? -0.5 : 0.5));
+}
+constexpr double cycles_of(Time time) { return static_cast<double>(time) / static_cast<double>(kCycle); }
 
 // Some that are mostly asked together, each for itself: what is known of them of one time is one word.
 // Time is cut into intervals of so many cycles, each of which serves what it can. Requests need not come in

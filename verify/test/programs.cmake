@@ -43,7 +43,7 @@ bitwell_test(numeric_test LABEL quick LINK bitwell_test_kernel
 bitwell_test(timing_test LABEL quick COST 15 LINK bitwell_test_kernel bitwell_cost_probe bitwell_study bitwell_kernel_hosts NEEDS bitwell_kernels
   DEFINE BITWELL_KERNELS="${PROJECT_BINARY_DIR}/share/bitwell/kernels" BITWELL_PROBES="${PROJECT_SOURCE_DIR}/experiments/results/time_probes.csv"
   SOURCES timing/table_test.cpp timing/timed_test.cpp timing/timed_ahead_test.cpp timing/timed_waits_test.cpp timing/doors_test.cpp
-          timing/probes_test.cpp timing/sample_test.cpp timing/spread_test.cpp timing/held_back_test.cpp timing/own_table_test.cpp
+          timing/probes_test.cpp timing/sample_test.cpp timing/spread_test.cpp timing/held_back_test.cpp timing/machine_code_test.cpp timing/own_table_test.cpp
           timing/kinds_test.cpp timing/sectors_test.cpp timing/loops_test.cpp timing/launches_test.cpp)
 
 # Instructions.
