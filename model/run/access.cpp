@@ -418,18 +418,6 @@ bool passed_over(const machine::Order& order, const Region& at, const Context& c
                                context.cta.line(context.warp.splits[context.split_index]).ptx);
 }
 
-namespace {
-
-// Whether nobody else watches than one who is told so.
-bool told_as_row(const machine::Row& row, const Cluster& cluster) {
-  const std::vector<machine::Observer>& observers = cluster.grid.options.observers;
-  if (cluster.each_access_watched() || observers.size() != 1) return false;
-  Apart* const who = apart_of(observers.front());
-  return who != nullptr && who->tell(row);
-}
-
-}  // namespace
-
 void tell_lanes(const isa::AddressUse& use, AccessKind kind, Context& context, uint64_t first, uint64_t apart,
                 size_t size, std::byte* bytes, uint8_t* defined, const isa::Op* store) {
   uint32_t unchanged = 0;
@@ -441,10 +429,9 @@ void tell_lanes(const isa::AddressUse& use, AccessKind kind, Context& context, u
     there.consecutive = true;
     unchanged = unchanged_lanes(*store, context, ~0u, there);
   }
-  if (apart == size) {
+  if (Apart* const taker = context.cta.cluster.taker_of_rows(); taker != nullptr && apart == size) {
     const int line = context.cta.line(context.warp.splits[context.split_index]).ptx;
-    if (told_as_row({kind, use.order, context.cta.index, context.warp.index, line, first, size, unchanged},
-                    context.cta.cluster))
+    if (taker->tell({kind, use.order, context.cta.index, context.warp.index, line, first, size, unchanged}))
       return;
   }
   uint64_t addresses[kLanes];

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "model/run/parallel/apart.h"
 #include "model/run/parallel/parallel.h"
 #include "model/run/turns/chooser.h"
 #include "model/run/turns/synchronised.h"
@@ -51,6 +52,7 @@ Cluster::Cluster(Grid& g, std::array<uint32_t, 3> first)
   each_access_watched_ =
       g.options.follow != nullptr ||
       std::any_of(observers.begin(), observers.end(), [](const auto& o) { return o.accesses && !o.pieces; });
+  if (observers.size() == 1 && !each_access_watched_) taker_of_rows_ = apart_of(observers.front());
   const Policy policy = g.options.schedule.policy;
   yielded_ = g.options.chooser != nullptr;  // behind every effect
   exploring_ = yielded_ || (policy != Policy::lazy && policy != Policy::eager);
@@ -102,6 +104,7 @@ void Cluster::tell(const machine::Event& event) const {
 void Cluster::note_writers() {
   if (writers_ == nullptr) writers_ = std::make_unique<LastWriters>(grid.program);
   accesses_watched_ = each_access_watched_ = true;
+  taker_of_rows_ = nullptr;
 }
 
 namespace {

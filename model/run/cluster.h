@@ -15,6 +15,7 @@
 
 namespace bitwell::run {
 
+class Apart;
 class Timekeeper;
 struct Earliest;
 struct Taker;
@@ -115,6 +116,8 @@ class Cluster {
   // Whether someone wants to hear of each by itself, before the next is made.
   bool each_access_watched() const { return each_access_watched_; }
   void tell(const machine::Access& access) const;
+  // Who alone watches, and takes rows (Apart::tell); or nullptr.
+  Apart* taker_of_rows() const { return taker_of_rows_; }
   // To be called only where not each access is watched.
   void tell(const machine::ByTurns& accesses) const;
   // To be called only where accesses are watched.
@@ -173,6 +176,7 @@ class Cluster {
   Took* counted_ = nullptr;
   bool watched_ = false;
   bool accesses_watched_ = false, each_access_watched_ = false;
+  Apart* taker_of_rows_ = nullptr;
   std::unique_ptr<LastWriters> writers_;
   void tell(const machine::Event& event) const;
   void tell(machine::OperationStep::Kind kind, const machine::Agent& agent) const;

@@ -206,19 +206,6 @@ std::shared_ptr<Activation> Cta::activate(int function, Warp& warp, uint32_t mas
   return activation;
 }
 
-// A split gets its registers when it first runs: until then it stands where its launch begins.
-static const isa::Function& function_of(const Grid& grid, const Split& split) {
-  const int number = split.activation == nullptr ? grid.program.entry : split.activation->function;
-  return grid.program.functions[static_cast<size_t>(number)];
-}
-
-const isa::Op& Cta::op_at(const Split& split) const { return function_of(grid, split).code[split.pc]; }
-
-const isa::Line& Cta::line(const Split& split) const {
-  const isa::Function& f = function_of(grid, split);
-  return f.lines[static_cast<size_t>(f.code[split.pc].line)];
-}
-
 machine::IssuePlace Cta::issue_place(const Warp& warp, const Split& split, int lane) const {
   const isa::Line& at = line(split);
   const int active = split.mask != 0 ? __builtin_ctz(split.mask) : 0;

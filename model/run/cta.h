@@ -111,8 +111,10 @@ class Cta {
   // Frees the splits of a warp that wait at bar.warp.sync with every member there.
   void try_release_warp(machine::Warp& warp);
   std::array<uint32_t, 3> thread_index(const machine::Warp& warp, int lane) const;
-  const isa::Op& op_at(const machine::Split& split) const;
-  const isa::Line& line(const machine::Split& split) const;
+  const isa::Op& op_at(const machine::Split& split) const { return function_of(split).code[split.pc]; }
+  const isa::Line& line(const machine::Split& split) const {
+    return function_of(split).lines[static_cast<size_t>(op_at(split).line)];
+  }
   machine::IssuePlace issue_place(const machine::Warp& warp, const machine::Split& split, int lane) const;
   machine::Place place(const machine::Warp& warp, const machine::Split& split, int lane) const {
     return issue_place(warp, split, lane).kept();
@@ -121,6 +123,11 @@ class Cta {
   machine::Place called_place(const machine::Warp& warp, const machine::Split& split, int lane) const;
 
  private:
+  // A split gets its registers when it first runs: until then it stands where its launch begins.
+  const isa::Function& function_of(const machine::Split& split) const {
+    const int number = split.activation == nullptr ? grid.program.entry : split.activation->function;
+    return grid.program.functions[static_cast<size_t>(number)];
+  }
   void note_ended(uint32_t number) const;
   struct Counts {
     uint64_t lanes = 0, instructions = 0;  // executed
