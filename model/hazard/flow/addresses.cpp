@@ -81,12 +81,14 @@ void Addresses::inside_its_object(const machine::Access& a) {
   if (lanes == ~0u && size >= a.bytes) {
     const ObjectPlace place = object_place(a.addresses[0]);
     const uint64_t begin = a.addresses[0] - place.at + object->offset, last = size - a.bytes;
-    bool out = place.space != object->space;
+    // A sign says that a lane is out of it; compilers make vectors of that, but not of 64-bit comparisons.
+    uint64_t out = 0;
+    const auto look_at = [&](uint64_t address) { out |= (address - begin) | (last - (address - begin)); };
     if (a.consecutive)
-      out |= a.addresses.front() - begin > last || a.addresses.back() - begin > last;
+      look_at(a.addresses.front()), look_at(a.addresses.back());
     else
-      for (uint32_t i = 0; i < machine::kLanes; ++i) out |= a.addresses[i] - begin > last;
-    if (!out) return;
+      for (uint32_t i = 0; i < machine::kLanes; ++i) look_at(a.addresses[i]);
+    if (out >> 63 == 0 && place.space == object->space) return;
   }
   uint64_t low = UINT64_MAX, high = 0;
   if (lanes == ~0u) {
