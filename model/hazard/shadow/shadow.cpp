@@ -352,27 +352,9 @@ size_t ShadowPage::bytes() const {
   return codes * sizeof(Code) + room_ * sizeof(uint32_t) + row_room_ * sizeof(Row);
 }
 
-ShadowPage& Shadow::remember(uint64_t number) {
-  auto& entry = *pages_.try_emplace(number).first;
-  const size_t count = size_t{1} << (64 - recent_shift_);
-  if (recent_.empty()) {
-    recent_.resize(count);
-  } else if (pages_.size() > 4 * count && recent_shift_ > 64 - kMostRecentBits) {
-    --recent_shift_;
-    recent_.assign(2 * count, nullptr);
-  }
-  recent_[number * 0x9E3779B97F4A7C15 >> recent_shift_] = &entry;
-  return entry.second;
-}
-
 size_t Shadow::bytes() const {
-  struct Node {  // of the map: the next, a key and a page
-    void* next;
-    uint64_t number;
-    ShadowPage page;
-  };
-  size_t out = pages_.size() * sizeof(Node) + pages_.bucket_count() * sizeof(void*);
-  for (const auto& [number, page] : pages_) out += page.bytes();
+  size_t out = pages_.bytes();
+  pages_.each([&](const ShadowPage& page) { out += page.bytes(); });
   return out + blocks_.capacity() * sizeof(Block) + free_blocks_.capacity() * sizeof(uint32_t);
 }
 

@@ -9,10 +9,10 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "model/hazard/shadow/page_table.h"
 #include "model/hazard/shadow/readers.h"
 
 namespace bitwell::hazard {
@@ -371,10 +371,10 @@ class Shadow {
   void each_touched(uint64_t address, uint64_t bytes, Visit visit) const {
     for (const uint64_t end = address + bytes; address < end;) {
       const uint64_t stop = std::min(end, (address / kPageBytes + 1) * kPageBytes);
-      if (const auto at = pages_.find(address / kPageBytes); at != pages_.end()) {
-        const uint64_t size = uint64_t{1} << at->second.shift();
+      if (const ShadowPage* const page = pages_.find(address / kPageBytes); page != nullptr) {
+        const uint64_t size = uint64_t{1} << page->shift();
         for (uint64_t a = address / size * size; a < stop; a += size)
-          visit(cell_of(at->second, a % kPageBytes / size), a, size);
+          visit(cell_of(*page, a % kPageBytes / size), a, size);
       }
       address = stop;
     }
@@ -385,7 +385,7 @@ class Shadow {
   }
   template <class Again>
   void replace_sets(Again again) {
-    for (auto& [number, page] : pages_) page.replace_sets(again);
+    pages_.each([&](ShadowPage& page) { page.replace_sets(again); });
     for (Block& block : blocks_)
       if (block.reads != kNoAct && (block.reads & kMany) != 0) block.reads = again(block.reads);
   }
@@ -433,10 +433,6 @@ class Shadow {
  private:
   static constexpr uint64_t kPageBytes = ShadowPage::kPageBytes;
 
-  // Of the pages that were asked for of late: lanes of a warp take turns at as many.
-  using Recent = std::unordered_map<uint64_t, ShadowPage>::value_type*;  // or nullptr
-  static constexpr int kFewestRecentBits = 8, kMostRecentBits = 13;
-
   ShadowPage& page_of(uint64_t number) {
     ShadowPage& page = page_there(number);
     if (page.in_blocks()) [[unlikely]]
@@ -444,15 +440,11 @@ class Shadow {
     return page;
   }
   // Though it may be a part of blocks.
-  ShadowPage& page_there(uint64_t number) {
-    if (!recent_.empty()) [[likely]] {
-      const Recent recent = recent_[number * 0x9E3779B97F4A7C15 >> recent_shift_];
-      if (recent != nullptr && recent->first == number) [[likely]]
-        return recent->second;
-    }
-    return remember(number);
+  [[gnu::always_inline]] ShadowPage& page_there(uint64_t number) {
+    if (ShadowPage* const page = pages_.find(number); page != nullptr) [[likely]]
+      return *page;
+    return pages_.add(number);
   }
-  ShadowPage& remember(uint64_t number);
   // Calls visit(address, bytes) for what is of one page each, as long as that says true; says whether it
   // always did.
   template <class Visit>
@@ -464,9 +456,7 @@ class Shadow {
     return number ? Cell{blocks_[*number].write, kNoAct, blocks_[*number].reads} : page.cell(i);
   }
 
-  std::unordered_map<uint64_t, ShadowPage> pages_;  // by address / kPageBytes
-  std::vector<Recent> recent_;                      // none before the first page
-  int recent_shift_ = 64 - kFewestRecentBits;       // from a page's hash to its place there
+  PageTable<ShadowPage> pages_;  // by address / kPageBytes
   std::vector<Block> blocks_;
   std::vector<uint32_t> free_blocks_;  // numbers of those that are none any more
   // How many more may be made: one for each that was reached as such.
