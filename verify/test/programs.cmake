@@ -13,7 +13,7 @@ bitwell_test(cuda_headers_test LABEL exhaustive LINK bitwell_number HEADERS ${CU
 bitwell_test(text_test LABEL quick LINK bitwell_ptx bitwell_image bitwell_strict_json bitwell_budget NEEDS bitwell_test_images
   DEFINE BITWELL_TEST_IMAGES="${BITWELL_TEST_IMAGES}" BITWELL_BUDGETS="${PROJECT_SOURCE_DIR}/model/budget/specs"
   SOURCES ptx/expression_test.cpp ptx/print_parse_test.cpp ptx/inline_assembly_test.cpp ptx/inlined_test.cpp ptx/reach_test.cpp ptx/link_test.cpp
-          ptx/refused_test.cpp
+          ptx/refused_test.cpp ptx/linked_test.cpp
           image/image_test.cpp strict_json/parse_test.cpp budget/budget_test.cpp)
 bitwell_test(contraction_test LABEL quick LINK bitwell_contraction DEFINE BITWELL_NVCC_FOLDER="${nvcc_folder}"
   SOURCES contraction/contract_test.cpp contraction/ptxas_test.cpp)
