@@ -198,5 +198,65 @@ TEST(HeldByHand, ALoadPastTheCacheAsksForStoresThatWereForgotten) {
           }
 }
 
+// What a lane does behind a release is not published by it, and what it does behind an acquire is done with
+// what that told, though its warp's accesses of before are held back too.
+TEST(HeldByHand, AHeldBackAccessIsOfItsOwnTime) {
+  const Order release{Semantics::release, Scope::cta}, acquire{Semantics::acquire, Scope::cta};
+  for (const bool before : {false, true})    // both warps have reached something of their own before
+    for (const bool behind : {false, true})  // what is asked of stands behind the release
+      for (const bool acquires : {false, true})
+        for (const bool late :
+             {false, true}) {  // the reader's access is kept, and a third one clashes with it
+          Held h;
+          const Who writer{{}, 0, 1}, reader{{}, 1, 1};
+          const uint64_t flag = shared(0, 4096), at = shared(0, 1024), own = shared(0, 2048);
+          if (before) h.row(1, 0, kWrite, shared(0, 0)), h.row(2, 1, kWrite, own);
+          if (!behind) h.told.write(3, writer, at);
+          h.told.write(4, writer, flag, release);
+          if (behind) h.told.write(3, writer, at);
+          if (acquires) h.told.read(5, reader, flag, acquire);
+          Lines expected;
+          if (late) {  // of what the reader has acquired it tells another warp, which comes to its own bytes
+            h.told.write(6, reader, own);
+            h.told.write(7, reader, flag + 4, release);
+            h.told.write(8, reader, own);
+            h.told.read(9, {{}, 2, 1}, flag + 4, acquire);
+            h.told.read(10, {{}, 2, 1}, own);
+            expected.push_back("race 8 10");
+          }
+          h.told.read(11, reader, at);
+          if (!acquires || behind) expected.push_back("race 3 11");
+          EXPECT_EQ(h.told.kinds(), expected) << before << behind << acquires;
+          EXPECT_EQ(h.of_held(), expected) << "held back: " << before << behind << acquires << late;
+        }
+}
+
+// What was kept is told when an operation comes; where something of it was forgotten before, that is known.
+TEST(HeldByHand, AnOperationEndsWhatIsHeldBack) {
+  for (const bool meets : {false, true})
+    for (const bool by_turns : {false, true})
+      for (const bool reaches : {false, true}) {
+        Held h;
+        const Who who{{}, 1, 1};
+        h.row(1, 0, kWrite, shared(0, 0));
+        if (meets) h.meet();
+        if (!reaches) {  // it is issued alone
+          h.told.issues(3, who, 1, machine::Ending::bulk_group);
+        } else {
+          const uint64_t at = shared(0, 0);
+          machine::Access a{kRead, {Semantics::weak, Scope::cta, Proxy::async}, {}, 1, 0, 1, 1, 3, {&at, 1},
+                            128};
+          a.issuer = 0;
+          if (by_turns)
+            h.told.tell(who, machine::ByTurns{{&a, 1}, 0});
+          else
+            h.told.tell(who, a);
+        }
+        h.row(4, 1, kRead, shared(0, 0));
+        EXPECT_EQ(h.of_held(), meets ? Lines{} : Lines{"race 1 4"}) << by_turns << reaches;
+        EXPECT_EQ(h.forgot_too_much(), meets) << by_turns << reaches;
+      }
+}
+
 }  // namespace
 }  // namespace bitwell::hazard

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <string_view>
 
 #include "trace.h"
 
@@ -139,6 +140,59 @@ TEST(RowsByHand, OneInstructionsRowsThatOverlapAreItsLanesRaces) {
           EXPECT_EQ(f.met[i].later.lane, static_cast<int>(forwards ? i : by + i));
           EXPECT_EQ(f.met[i].earlier.lane, static_cast<int>(forwards ? by + i : i));
         }
+      }
+}
+
+// Some lanes of a warp tell another one of what they did, without a release: of those it is that, of the
+// others a race, however the row that comes to it is looked at.
+TEST(RowsByHand, LanesThatToldWithoutAReleaseAreNamedForIt) {
+  for (const uint32_t told : {0u, 1u, 2u, 1u << 31, 0xFFFEu, 0xFFFF0001u, kAll})
+    for (const AccessKind kind : {AccessKind::read, AccessKind::write})
+      for (const size_t most : {size_t{0}, size_t{1000}}) {
+        OfWarps t;
+        t.checker.keep(most);
+        t.row(1, 0, AccessKind::write, shared(0, 0));
+        for (uint32_t i = 0; i < kLanes; ++i) {
+          if ((told >> i & 1) == 0) continue;
+          t.write(3, {{}, 0, 1u << i}, shared(0, 8192 + 8 * i), {Semantics::relaxed, Scope::cta});
+          t.read(4, {{}, 1, 1}, shared(0, 8192 + 8 * i), {Semantics::acquire, Scope::cta});
+        }
+        t.meets(5, t.warp(1), Sync::warp_met);
+        t.row(6, 1, kind, shared(0, 0));
+        std::map<std::string_view, uint64_t> counts, expected;
+        for (const Finding& f : t.checker.findings()) counts[row_of(f.kind).name] += f.count;
+        if (told != 0) expected["release"] = static_cast<uint64_t>(std::popcount(told));
+        if (told != kAll) expected["race"] = static_cast<uint64_t>(kLanes - std::popcount(told));
+        EXPECT_EQ(counts, expected) << std::hex << told;
+      }
+}
+
+// A copy over a row that another warp has read, of whose lanes its thread knows some, and some have fenced.
+TEST(RowsByHand, ACopyOverReadersIsBehindThoseThatItsThreadKnows) {
+  for (const uint32_t known : {0u, 1u, 2u, 1u << 31, 0xFFFF0000u, kAll})
+    for (const uint32_t fenced : {0u, 1u, 2u, 0xF0F0u, kAll})
+      for (const bool others : {false, true}) {  // that have read it too, and are not known
+        OfWarps t;
+        t.row(1, 0, AccessKind::read, shared(0, 0));
+        if (others) t.row(2, 1, AccessKind::read, shared(0, 0));
+        if (fenced != 0)
+          t.meets(3, {{}, 0, fenced}, Sync::fence, machine::kFencesShared,
+                  {Semantics::weak, Scope::cta, Proxy::async});
+        for (uint32_t i = 0; i < kLanes; ++i) {
+          if ((known >> i & 1) == 0) continue;
+          t.write(3, {{}, 0, 1u << i}, shared(0, 8192 + 8 * i), {Semantics::release, Scope::cta});
+          t.read(4, {{}, 2, 1}, shared(0, 8192 + 8 * i), {Semantics::acquire, Scope::cta});
+        }
+        t.issues(6, {{}, 2, 1}, 1, machine::Ending::bulk_group);
+        t.operation(6, {{}, 2, 1}, 1, AccessKind::write, shared(0, 0), 128, Proxy::async, 0);
+        std::map<std::string, uint64_t> counts, expected;
+        for (const Finding& f : t.checker.findings())
+          counts[std::string(row_of(f.kind).name) + " " + std::to_string(f.earlier.site.ptx_line)] += f.count;
+        const int apart = std::popcount(~known), unfenced = std::popcount(known & ~fenced);
+        if (apart != 0) expected["operation-race 1"] = static_cast<uint64_t>(apart);
+        if (unfenced != 0) expected["proxy-fence-war 1"] = static_cast<uint64_t>(unfenced);
+        if (others) expected["operation-race 2"] = kLanes;
+        EXPECT_EQ(counts, expected) << std::hex << known << " " << fenced << others;
       }
 }
 
