@@ -16,7 +16,7 @@ bitwell_test(text_test LABEL quick LINK bitwell_ptx bitwell_image bitwell_strict
           ptx/refused_test.cpp ptx/linked_test.cpp
           image/image_test.cpp strict_json/parse_test.cpp budget/budget_test.cpp)
 bitwell_test(contraction_test LABEL quick LINK bitwell_contraction DEFINE BITWELL_NVCC_FOLDER="${nvcc_folder}"
-  SOURCES contraction/contract_test.cpp contraction/ptxas_test.cpp)
+  SOURCES contraction/contract_test.cpp contraction/ptxas_test.cpp contraction/contracted_test.cpp)
 bitwell_test(layout_test LABEL quick LINK bitwell_layout DEFINE BITWELL_CUTE_WORDS="${CMAKE_CURRENT_SOURCE_DIR}/layout/cute.txt"
   SOURCES layout/algebra_test.cpp layout/hardware_test.cpp layout/mn_major_test.cpp)
 bitwell_test(machine_test LABEL quick LINK bitwell_capture
