@@ -7,7 +7,7 @@
 #include "checker/trace.h"
 #include "model/hazard/shadow/shadow.h"
 
-namespace bitwell::hazard {
+namespace bitwell::hazard::shadow_by_hand {
 namespace {
 
 Cell cell_at(const Shadow& shadow, uint64_t address) {
@@ -140,4 +140,4 @@ TEST(ShadowByHand, ReadersStayWhoTheyAreWhenOtherListsGo) {
 }
 
 }  // namespace
-}  // namespace bitwell::hazard
+}  // namespace bitwell::hazard::shadow_by_hand

@@ -6,7 +6,7 @@
 
 #include "trace.h"
 
-namespace bitwell::hazard {
+namespace bitwell::hazard::held_by_hand {
 namespace {
 
 // Told of the same run: one checker that is told of each access at once, and one that holds back what it can.
@@ -259,4 +259,4 @@ TEST(HeldByHand, AnOperationEndsWhatIsHeldBack) {
 }
 
 }  // namespace
-}  // namespace bitwell::hazard
+}  // namespace bitwell::hazard::held_by_hand

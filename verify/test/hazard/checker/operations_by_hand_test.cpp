@@ -4,7 +4,7 @@
 
 #include "trace.h"
 
-namespace bitwell::hazard {
+namespace bitwell::hazard::operations_by_hand {
 namespace {
 
 constexpr Order kAcquire{Semantics::acquire, Scope::cta, Proxy::generic};
@@ -194,4 +194,4 @@ TEST(OperationsByHand, WhatCameOfAListOfReadersIsOverWhenItsNumberIsAnothers) {
 }
 
 }  // namespace
-}  // namespace bitwell::hazard
+}  // namespace bitwell::hazard::operations_by_hand

@@ -8,7 +8,7 @@
 
 #include "trace.h"
 
-namespace bitwell::hazard {
+namespace bitwell::hazard::pieces_by_hand {
 namespace {
 
 constexpr Triple kFirst{0, 0, 0}, kSecond{1, 0, 0};
@@ -218,4 +218,4 @@ TEST(PiecesByHand, EachPieceInACtaThatMayNotHaveBegunIsTold) {
 }
 
 }  // namespace
-}  // namespace bitwell::hazard
+}  // namespace bitwell::hazard::pieces_by_hand

@@ -9,7 +9,7 @@
 
 #include "trace.h"
 
-namespace bitwell::hazard {
+namespace bitwell::hazard::rows_by_hand {
 namespace {
 
 constexpr uint32_t kLanes = machine::kLanes;
@@ -197,4 +197,4 @@ TEST(RowsByHand, ACopyOverReadersIsBehindThoseThatItsThreadKnows) {
 }
 
 }  // namespace
-}  // namespace bitwell::hazard
+}  // namespace bitwell::hazard::rows_by_hand
