@@ -104,7 +104,8 @@ bitwell_test(checker_test LABEL quick LINK bitwell_test_kernel bitwell_hazard
           hazard/checker/fences_test.cpp hazard/checker/drawn_test.cpp hazard/checker/operations_test.cpp hazard/checker/stores_test.cpp
           hazard/checker/rows_test.cpp hazard/checker/blocks_test.cpp hazard/checker/held_by_hand_test.cpp
           hazard/checker/operations_by_hand_test.cpp hazard/checker/rows_by_hand_test.cpp
-          hazard/checker/pieces_by_hand_test.cpp hazard/shadow_by_hand_test.cpp)
+          hazard/checker/pieces_by_hand_test.cpp hazard/shadow_by_hand_test.cpp
+          hazard/checker/proxies_by_hand_test.cpp)
 bitwell_test(knowledge_test LABEL quick LINK bitwell_test_kernel bitwell_hazard
   SOURCES hazard/shadow_test.cpp hazard/finding_list_test.cpp hazard/readers_test.cpp hazard/knowledge_test.cpp run/watch_test.cpp
           hazard/checker/groups_test.cpp hazard/checker/wgmma_registers_test.cpp hazard/page_table_test.cpp hazard/shadow_by_hand_test.cpp)
