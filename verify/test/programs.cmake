@@ -118,7 +118,7 @@ bitwell_test(hazard_test LABEL quick LINK bitwell_test_kernel bitwell_catalogue 
          BITWELL_RACES_PAGE="${PROJECT_SOURCE_DIR}/docs/races.md" BITWELL_BUGS_PAGE="${PROJECT_SOURCE_DIR}/verify/bugs/README.md"
   SOURCES hazard/catalogue_test.cpp hazard/both_sides_test.cpp hazard/peers_test.cpp hazard/races_page_test.cpp explore/catalogue_test.cpp)
 bitwell_test(apart_test LABEL quick COST 20 LINK bitwell_test_kernel bitwell_catalogue bitwell_session DEFINE ${catalogue}
-  SOURCES hazard/apart_test.cpp hazard/passed_over_test.cpp hazard/held_back_test.cpp)
+  SOURCES hazard/apart_test.cpp hazard/passed_over_test.cpp hazard/held_back_test.cpp hazard/told_as_rows_test.cpp)
 if(NOT BITWELL_SANITIZE)  # whose allocator is another than the one that is measured
   bitwell_test(race_memory_test LABEL quick LINK bitwell_yardsticks bitwell_capture NEEDS bitwell_kernels SOURCES hazard/memory_test.cpp)
 endif()
