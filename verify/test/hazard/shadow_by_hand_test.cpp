@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "checker/trace.h"
 #include "model/hazard/shadow/shadow.h"
@@ -75,6 +76,42 @@ TEST(ShadowByHand, ABlockIsNotJoinedWithThePartBesideIt) {
     EXPECT_EQ(page.cell(block), (Cell{act(2, 0), kNoAct, kNoAct}));
     EXPECT_EQ(page.cell(beside), (Cell{act(1, 0), kNoAct, kNoAct}));
     EXPECT_EQ(page.cell(8), (Cell{act(3, 0), kNoAct, kNoAct}));
+  }
+}
+
+// Where there is room for no more parts, one that goes further than what is reached is not taken for it.
+TEST(ShadowByHand, APartThatGoesFurtherIsNotWhatIsReached) {
+  const auto page_of_three = [] {
+    ShadowPage page;
+    uint32_t record = 1;
+    for (const auto& [first, end] : {std::pair{0, 4}, std::pair{4, 8}, std::pair{8, 16}}) {
+      const auto parts = page.parts(static_cast<uint64_t>(first), static_cast<uint64_t>(end));
+      EXPECT_EQ(parts.size(), 1u);
+      parts.front().write = act(record++, 0);
+      parts.front().reads = kNoAct;
+    }
+    return page;
+  };
+  struct Case {
+    uint64_t first, end;
+    size_t parts;
+  };
+  for (const Case& c : {Case{0, 4, 1}, Case{4, 8, 1}, Case{8, 16, 1}, Case{0, 8, 2}, Case{4, 16, 2},
+                        Case{0, 16, 3}, Case{0, 2, 0}, Case{2, 4, 0}, Case{1, 3, 0}, Case{0, 6, 0},
+                        Case{2, 8, 0}, Case{8, 12, 0}, Case{12, 16, 0}, Case{6, 10, 0}, Case{15, 16, 0}}) {
+    ShadowPage page = page_of_three();
+    const auto parts = page.parts(c.first, c.end);
+    ASSERT_EQ(parts.size(), c.parts) << c.first << " " << c.end;
+    uint64_t next = c.first;
+    for (const ShadowPage::Row& part : parts) {
+      EXPECT_EQ(part.first, next);
+      next = part.end();
+    }
+    EXPECT_EQ(next, c.parts == 0 ? c.first : c.end);
+    EXPECT_EQ(page.parts_there(16 * c.first, 16 * (c.end - c.first)).size(), c.parts)
+        << c.first << " " << c.end;
+    for (uint64_t i = 0; i < 16; ++i)
+      EXPECT_EQ(page.cell(i).write, act(i < 4 ? 1 : i < 8 ? 2 : 3, 0)) << c.first << " " << c.end << " " << i;
   }
 }
 
