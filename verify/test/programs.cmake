@@ -108,7 +108,7 @@ bitwell_test(checker_test LABEL quick LINK bitwell_test_kernel bitwell_hazard
           hazard/checker/proxies_by_hand_test.cpp)
 bitwell_test(knowledge_test LABEL quick LINK bitwell_test_kernel bitwell_hazard
   SOURCES hazard/shadow_test.cpp hazard/finding_list_test.cpp hazard/readers_test.cpp hazard/knowledge_test.cpp run/watch_test.cpp
-          hazard/checker/groups_test.cpp hazard/checker/wgmma_registers_test.cpp hazard/page_table_test.cpp hazard/shadow_by_hand_test.cpp)
+          hazard/checker/groups_test.cpp hazard/checker/wgmma_registers_test.cpp hazard/page_table_test.cpp)
 bitwell_test(objects_test LABEL quick LINK bitwell_hazard bitwell_compile
   SOURCES hazard/objects_test.cpp hazard/mma_registers_test.cpp hazard/local_pointers_test.cpp hazard/handed_over_test.cpp
           hazard/seldom_flow_test.cpp hazard/ways_test.cpp)
