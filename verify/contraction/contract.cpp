@@ -63,9 +63,14 @@ class Text {
   // Its operands as they are written; those of a mul, add or sub have no braces.
   std::vector<std::string> operands(const Instruction& i) const {
     const auto [from, to] = of(i);
-    const size_t begin = text_.find_first_of(" \t\n", from);
+    size_t next = text_.find_first_of(" \t\r\n/", from);
     std::vector<std::string> out(1);
-    for (const char c : text_.substr(begin, to - 1 - begin)) {
+    while (next < to - 1) {
+      if (const size_t behind = behind_comment(next); behind != next) {
+        next = behind;
+        continue;
+      }
+      const char c = text_[next++];
       if (c == ',')
         out.emplace_back();
       else if (c != ' ' && c != '\t' && c != '\n' && c != '\r')
@@ -96,14 +101,16 @@ class Text {
   }
   size_t behind(size_t from, char c) const {
     while (text_[from] != c) {
-      if (text_.compare(from, 2, "//") == 0)
-        from = text_.find('\n', from);
-      else if (text_.compare(from, 2, "/*") == 0)
-        from = text_.find("*/", from) + 1;
-      else
-        ++from;
+      const size_t behind = behind_comment(from);
+      from = behind != from ? behind : from + 1;
     }
     return from + 1;
+  }
+  // Behind a comment that begins there; there, if none does.
+  size_t behind_comment(size_t from) const {
+    if (text_.compare(from, 2, "//") == 0) return text_.find('\n', from);
+    if (text_.compare(from, 2, "/*") == 0) return text_.find("*/", from + 2) + 2;
+    return from;
   }
 
   const std::string& text_;

@@ -49,6 +49,21 @@ TEST(ContractedByHand, WhatStandsForAGuardedSumIsGuarded) {
   }
 }
 
+// Nor is a comment part of an operand, or a comma in it between two.
+TEST(ContractedByHand, CommentsAreInNoOperand) {
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(
+      body_of(contracted_by({"mul.f32 %p, %a, %b;", "add.f32 // s, %x", " %s, %p, %c;"}, {{2, "f"}}).text),
+      (Lines{"", "fma.rn.f32 %s, %a, %b, %c;", ""}));
+  EXPECT_EQ(
+      body_of(contracted_by({"mul.f32 %p, %a /* x, y; */, %b;", "add.f32 %s, %p, %c;"}, {{2, "f"}}).text),
+      (Lines{"", "fma.rn.f32 %s, %a, %b, %c;"}));
+  EXPECT_EQ(
+      body_of(contracted_by({"mul.f32/* of , */ %p, %a, %b/**/;", "add.f32/*/ two */%s,%p,%c;"}, {{2, "f"}})
+                  .text),
+      (Lines{"", "fma.rn.f32 %s, %a, %b, %c;"}));
+}
+
 // A semicolon in a comment ends no instruction.
 TEST(ContractedByHand, CommentsEndNothing) {
   using Lines = std::vector<std::string>;
