@@ -156,7 +156,7 @@ Estimate estimate(const Device& d, const TimedLaunch& l) {
   };
   // How far off a model of PTX is, by what binds.
   const std::array<Class, 4> all{{{"tensor cores", s.tensor, 0.15},
-                                  {"DRAM", s.dram, 0.10},
+                                  {"DRAM", s.dram, 0.20},
                                   {"L2", s.l2, 0.15},
                                   {"instructions", std::max(s.issue, s.memory), 0.35}}};
   const Class* most = &all[0];

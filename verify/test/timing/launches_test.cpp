@@ -184,5 +184,30 @@ TEST(LaunchesByHand, LaunchesFollowEachOther) {
   EXPECT_EQ(clocks.timed().size(), 3U);
 }
 
+// A model of PTX is as far off as such models are by what binds; latencies do where nothing is busy for long.
+TEST(LaunchesByHand, TheRangeIsThatOfWhatBinds) {
+  const struct {
+    double Seen::*share;
+    double of;
+    const char* kind;
+    double error;
+  } rows[] = {{&Seen::tensor, 0.9, "tensor cores", 0.15},
+              {&Seen::dram, 0.9, "DRAM", 0.20},
+              {&Seen::l2, 0.9, "L2", 0.15},
+              {&Seen::issue, 0.9, "instructions", 0.35},
+              {&Seen::memory, 0.9, "instructions", 0.35},
+              {&Seen::dram, 0.39, "latency", 0.35}};
+  for (const auto& r : rows) {
+    TimedLaunch l;
+    l.ctas = l.clusters = 132;
+    l.cycles = 100000;
+    l.seen.*r.share = r.of;
+    const Estimate e = estimate(h200(), l);
+    EXPECT_EQ(e.kind, r.kind);
+    EXPECT_NEAR(e.low, e.us * (1 - r.error), 1e-9 * e.us) << r.kind;
+    EXPECT_NEAR(e.high, e.us * (1 + r.error), 1e-9 * e.us) << r.kind;
+  }
+}
+
 }  // namespace
 }  // namespace bitwell::timing
