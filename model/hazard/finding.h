@@ -145,10 +145,9 @@ struct Finding {
   uint64_t count = 1;  // of the same kind between the same two instructions
   // The two acts each time, as far as the checker keeps them.
   MetList met{};
-  uint64_t kept = 0;  // as many as there would be in `met` if those of its kind were kept
-  Object object{};    // of outside_object: the variable that was left; of use_after_free: what was freed;
-                      // of other_local: the variable, where it is one
-  Party made{};       // of use_after_free: who called malloc
+  Object object{};  // of outside_object: the variable that was left; of use_after_free: what was freed;
+                    // of other_local: the variable, where it is one
+  Party made{};     // of use_after_free: who called malloc
   // Of launches that overlap: `earlier` is of the launch so many before that of `later`.
   uint32_t launches_before = 0;
   std::string where{};  // of what has no address: "register %f0", "barrier 0"

@@ -22,9 +22,7 @@ Finding& FindingList::add(Kind kind, const Party& earlier, const Party& later, u
   marked_.which.push_back(at->second);
   marked_.kept.push_back(out.met.size());
   if (!has_room(out)) return out;
-  ++met_;
-  ++out.kept;
-  if (!keeps(kind)) return out;
+  count_met(kind, 1);
   marked_.counted = false;
   out.met.push_back({accesses_, address, size, earlier, later});
   ++marked_.kept.back();
@@ -37,9 +35,7 @@ void FindingList::repeat_at(uint64_t offset, uint32_t lanes) {
     Finding& f = all_[marked_.which[i]];
     ++f.count;
     if (!has_room(f)) continue;
-    ++met_;
-    ++f.kept;
-    if (!keeps(f.kind)) continue;
+    count_met(f.kind, 1);
     marked_.counted = false;
     Met again = f.met[marked_.kept[i] - 1];
     again.access = accesses_;
@@ -57,15 +53,6 @@ bool FindingList::repeat(uint64_t times) {
 
 void FindingList::repeat(std::span<const size_t> which, uint64_t times) {
   for (const size_t i : which) all_[i].count += times;
-  for (bool room = true; room && times != 0; --times) {
-    room = false;
-    for (const size_t i : which) {
-      if (!has_room(all_[i])) continue;
-      room = true;
-      ++met_;
-      ++all_[i].kept;
-    }
-  }
 }
 
 void FindingList::add_again(std::span<const size_t> which) {
@@ -73,9 +60,6 @@ void FindingList::add_again(std::span<const size_t> which) {
     ++all_[i].count;
     marked_.which.push_back(i);
     marked_.kept.push_back(all_[i].met.size());
-    if (!has_room(all_[i])) continue;
-    ++met_;
-    ++all_[i].kept;
   }
 }
 
@@ -84,8 +68,7 @@ void FindingList::add(std::vector<Finding> more, uint64_t accesses) {
     const auto [at, fresh] = numbers_.try_emplace(key_of(f), all_.size());
     if (fresh) {
       f.met.cut_and_shift(most_met_, accesses_);
-      f.kept = std::min<uint64_t>(f.kept, most_met_);
-      met_ += f.kept;
+      count_met(f.kind, f.met.size());
       all_.push_back(std::move(f));
       continue;
     }
@@ -98,10 +81,8 @@ void FindingList::add(std::vector<Finding> more, uint64_t accesses) {
       if (out.met.size() >= most_met_) break;
       one.access += accesses_;
       out.met.push_back(one);
+      count_met(f.kind, 1);
     }
-    const uint64_t more_kept = std::min(f.kept, most_met_ - std::min<uint64_t>(out.kept, most_met_));
-    met_ += more_kept;
-    out.kept += more_kept;
   }
   accesses_ += accesses;
 }

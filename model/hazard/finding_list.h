@@ -13,11 +13,11 @@ namespace bitwell::hazard {
 class FindingList {
  public:
   // Of each finding at most so many pairs of accesses are kept, Finding::met; fewer where there are many
-  // findings. `notes`: of those too that are no errors.
+  // findings. `notes`: of those too that are no errors, which take no room from errors.
   void keep(size_t most, bool notes) { most_met_ = most, notes_ = notes; }
   // As that one keeps them.
   void keep_as(const FindingList& other) { keep(other.most_met_, other.notes_); }
-  // Of all findings together no list of them needs to be shorter.
+  // Of all errors together no list of them needs to be shorter, and likewise of all others.
   static constexpr size_t kMostMet = size_t{1} << 18;
   // An access comes, which what is added from now on is about.
   void next_access() {
@@ -77,14 +77,17 @@ class FindingList {
   static Key key_of(const Finding& f) {
     return {f.kind, f.earlier.site.ptx_line, f.later.site.ptx_line, f.launches_before};
   }
-  // Whether there is room for one more: as it is counted, also where none of its kind are kept.
+  static bool is_error(Kind kind) { return row_of(kind).level == Level::error; }
+  // Whether there is room for one more of the pairs that are kept.
   bool has_room(const Finding& f) const {
-    return f.kept < most_met_ && (f.kept < kAlways || met_ < kMostMet);
+    const bool error = is_error(f.kind);
+    return (error || notes_) && f.met.size() < most_met_ &&
+           (f.met.size() < kAlways || (error ? met_ : met_by_notes_) < kMostMet);
   }
-  bool keeps(Kind kind) const { return notes_ || row_of(kind).level == Level::error; }
+  void count_met(Kind kind, size_t more) { (is_error(kind) ? met_ : met_by_notes_) += more; }
   std::vector<Finding> all_;
   Marked marked_;
-  size_t most_met_ = 0, met_ = 0;
+  size_t most_met_ = 0, met_ = 0, met_by_notes_ = 0;
   bool notes_ = true, in_global_ = false;
   uint64_t accesses_ = 0;          // so far
   std::map<Key, size_t> numbers_;  // of findings

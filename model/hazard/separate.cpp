@@ -1,5 +1,7 @@
 #include "model/hazard/separate.h"
 
+#include <algorithm>
+
 #include "model/machine/memory/memory.h"
 
 namespace bitwell::hazard {
@@ -13,12 +15,13 @@ std::string Separate::why_not(const Checker::OfCluster& cluster) {
   for (const Finding& f : cluster.findings) {
     // How many bytes a cell of the shadow has hangs on who else came near.
     if (machine::is_global(f.address)) return std::string(kInGlobal);
-    met_ += f.kept;
+    (row_of(f.kind).level == Level::error ? met_ : met_by_notes_) += f.met.size();
     if (f.kind != Kind::mma_registers && f.kind != Kind::mma_fragments) continue;
     const auto [at, fresh] = first_.try_emplace({f.kind, f.earlier.site.ptx_line}, f.later.site.ptx_line);
     if (at->second != f.later.site.ptx_line) return "registers of one wgmma are reached in several ways";
   }
-  if (met_ > FindingList::kMostMet) return "there is more to find than is kept of each";
+  if (std::max(met_, met_by_notes_) > FindingList::kMostMet)
+    return "there is more to find than is kept of each";
   return "";
 }
 

@@ -26,7 +26,7 @@ class Separate {
  private:
   std::mutex mutex_;
   std::vector<std::unique_ptr<HeldBack>> spare_;
-  uint64_t records_ = 0, met_ = 0;
+  uint64_t records_ = 0, met_ = 0, met_by_notes_ = 0;
   // The first instruction that reached registers of a wgmma under way, by kind and the wgmma's line: of a
   // launch the others are not told of.
   std::map<std::pair<Kind, int>, int> first_;

@@ -208,13 +208,22 @@ TEST(Apart, AsMuchAsOneCheckHasRoomFor) {
   cluster.records = Records::kMost / 4;
   for (int i = 0; i < 3; ++i) EXPECT_EQ(all.why_not(cluster), "");
   EXPECT_NE(all.why_not(cluster), "");
-  Separate others;
+  // Pairs of errors, and of notes where they are kept, each for themselves.
   cluster.records = 1;
-  cluster.findings.resize(1);
-  cluster.findings[0].kind = Kind::race;
-  cluster.findings[0].kept = FindingList::kMostMet / 2;
-  for (int i = 0; i < 2; ++i) EXPECT_EQ(others.why_not(cluster), "");
-  EXPECT_NE(others.why_not(cluster), "");
+  const auto half = [](Kind kind) {
+    Finding f{};
+    f.kind = kind;
+    for (size_t i = 0; i < FindingList::kMostMet / 2; ++i) f.met.push_back({});
+    return f;
+  };
+  for (const auto& kinds :
+       std::vector<std::vector<Kind>>{{Kind::race}, {Kind::lockstep}, {Kind::race, Kind::lockstep}}) {
+    Separate others;
+    cluster.findings.clear();
+    for (const Kind kind : kinds) cluster.findings.push_back(half(kind));
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(others.why_not(cluster), "");
+    EXPECT_NE(others.why_not(cluster), "");
+  }
 }
 
 // Additions to one word are no race, and hand on what each knows.

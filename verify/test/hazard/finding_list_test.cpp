@@ -197,8 +197,6 @@ void expect_errors_alike(const FindingList& with, const FindingList& without) {
   for (size_t i = 0; i < with.all().size(); ++i) {
     const Finding &a = with.all()[i], &b = without.all()[i];
     EXPECT_EQ(a.count, b.count);
-    EXPECT_EQ(a.kept, b.kept);
-    EXPECT_EQ(a.kept, a.met.size());
     EXPECT_EQ(b.met.size(), a.kind == Kind::race ? a.met.size() : 0);
     for (size_t j = 0; j < std::min(a.met.size(), b.met.size()); ++j)
       EXPECT_EQ(a.met[j].access, b.met[j].access);
@@ -231,7 +229,7 @@ RC_GTEST_PROP(FindingLists, ErrorsAreKeptAlikeWithoutPairsOfNotes, ()) {
   }
 }
 
-// Notes take up room though they are not kept.
+// Notes take no room from errors, kept or not.
 TEST(FindingLists, AsManyErrorsAreKeptAsBesideNotes) {
   FindingList with, without;
   with.keep(FindingList::kMostMet + 10, true);
@@ -239,8 +237,10 @@ TEST(FindingLists, AsManyErrorsAreKeptAsBesideNotes) {
   for (FindingList* const list : {&with, &without}) {
     several_times(*list, {{Kind::lockstep, 1}}, FindingList::kMostMet - 4500);
     several_times(*list, {{Kind::race, 1}, {Kind::lockstep, 3}}, 5000);
-    EXPECT_EQ((*list)[1].met.size(), 4096u);
+    EXPECT_EQ((*list)[1].met.size(), 5000u);
   }
+  EXPECT_EQ(with[0].met.size(), FindingList::kMostMet - 4500);
+  EXPECT_EQ(with[2].met.size(), 4500u);
   expect_errors_alike(with, without);
 }
 

@@ -172,13 +172,13 @@ class Trace {
                     std::to_string(f.later.site.ptx_line));
     return out;
   }
-  // Of each finding "race 1 2: 5": kind, lines, and how many pairs there was room for; behind it
+  // Of each finding "race 1 2: 5": kind, lines, and how many pairs are kept; behind it
   // " 7@4096 l3|l5" for each that is kept: which access, where, and by which lanes.
   std::vector<std::string> kept() const {
     std::vector<std::string> out = kinds();
     for (size_t i = 0; i < out.size(); ++i) {
       const Finding& f = checker.findings()[i];
-      out[i] += ": " + std::to_string(f.kept);
+      out[i] += ": " + std::to_string(f.met.size());
       for (size_t n = 0; n < f.met.size(); ++n)
         out[i] += " " + std::to_string(f.met[n].access) + "@" + std::to_string(f.met[n].address) + " l" +
                   std::to_string(f.met[n].earlier.lane) + "|l" + std::to_string(f.met[n].later.lane);
