@@ -47,27 +47,34 @@ void Clock::join_pairs(const isa::Function& f, std::vector<Info>& out) const {
   std::vector<std::vector<uint32_t>> takes(f.code.size());
   for (size_t i = 0; i < f.code.size(); ++i)
     for (const uint32_t row : {f.code[i].a, f.code[i].b, f.code[i].c})
-      if (row > isa::kZero && !(turn(i) && !takes[i].empty() && row == takes[i].front()))
-        takes[i].push_back(row);
+      if (row > isa::kZero) takes[i].push_back(row);
   for (size_t i = 0; i < f.code.size(); ++i) {
     if (!may_join(i) || out[i].results != 1) continue;
     const uint32_t row = results(out[i]).front();
-    size_t uses = 0, user = 0;
+    size_t uses = 0;
+    std::vector<size_t> users;
     for (size_t j = i + 1; j < std::min(f.code.size(), i + kFar); ++j) {
       const auto from = sources(out[j]), to = results(out[j]);
       const auto n = static_cast<size_t>(std::count(from.begin(), from.end(), row));
-      if (n != 0) user = j;
+      if (n != 0) users.push_back(j);
       uses += n;
       if (std::count(to.begin(), to.end(), row) != 0 || out[j].ends_block) break;
     }
-    if (uses != 1 || !joins(i, user)) continue;
-    std::vector<uint32_t> all = takes[i];
-    for (const uint32_t other : takes[user])
-      if (other != f.code[i].d && (!logic(i) || std::find(all.begin(), all.end(), other) == all.end()))
-        all.push_back(other);
-    if (turn(i)) all.push_back(0);  // a sum of a shift has no third
-    if (all.size() > kMost + (turn(i) ? 1 : 0)) continue;
-    takes[user] = std::move(all);
+    if (users.empty() || uses != users.size()) continue;
+    const auto has_two = [&](size_t j) { return joins(i, j) && takes[j].size() == 2; };
+    if (logic(i) || sum(i)) {
+      const size_t user = users.front();
+      if (uses != 1 || !joins(i, user)) continue;
+      std::vector<uint32_t> all = takes[i];
+      for (const uint32_t other : takes[user])
+        if (other != f.code[i].d && (!logic(i) || std::find(all.begin(), all.end(), other) == all.end()))
+          all.push_back(other);
+      if (all.size() > kMost) continue;
+      takes[user] = std::move(all);
+    } else {  // a shift has one sum, a product any number, none of which takes in more
+      if ((turn(i) && uses != 1) || !std::all_of(users.begin(), users.end(), has_two)) continue;
+      for (const size_t user : users) takes[user].assign(kMost, 0);
+    }
     out[i].table.interval = 0;
     out[i].table.latency = 0;
   }

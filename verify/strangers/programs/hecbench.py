@@ -16,6 +16,7 @@ takes there, and sets the model of time beside that. Nothing of HeCBench is kept
 import argparse
 import concurrent.futures
 import csv
+import itertools
 import json
 import pathlib
 import re
@@ -291,6 +292,15 @@ def time_all(asked):
             inside = sum(float(r["low, us"]) <= us <= float(r["high, us"]) for _, us, r in told if us >= least)
             print(f"{name}: {len(errors)} launches, error: median {100 * quantile(errors, 0.5):.0f} %, mean {100 * sum(errors) / len(errors):.0f} %, "
                   f"90th percentile {100 * quantile(errors, 0.9):.0f} %; {inside} within the range that the model gives")
+    print_order([(us, float(r["modelled, us"])) for _, us, r in told if us >= 5])
+
+
+def print_order(told):
+    """Of two launches that differ on the GPU, how often the model names the slower one."""
+    pairs = [(a, b) for a, b in itertools.combinations(told, 2) if max(a[0], b[0]) > 1.1 * min(a[0], b[0])]
+    right = sum((a[0] < b[0]) == (a[1] < b[1]) for a, b in pairs)
+    if pairs:
+        print(f"order of pairs of 5 us and more that differ by more than 10 %: right in {100 * right / len(pairs):.0f} % of {len(pairs)}")
 
 
 def main():

@@ -40,14 +40,14 @@ TEST(MachineCode, OneInstructionOfItDoesTwoOfPtx) {
       {"add.s32 %r2, %r1, %r3;\nxor.b32 %r4, %r2, %r5;\n", 2, 2},
       {"shl.b32 %r2, %r1, 3;\nadd.s32 %r4, %r2, %r5;\n", 2, 1},
       {"shf.l.wrap.b32 %r2, %r1, %r1, 7;\nadd.s32 %r4, %r2, %r5;\n", 2, 1},
-      {"shf.l.wrap.b32 %r2, %r1, %r3, 7;\nadd.s32 %r4, %r2, %r5;\n", 2, 2},
+      {"shf.l.wrap.b32 %r2, %r1, %r3, 7;\nadd.s32 %r4, %r2, %r5;\n", 2, 1},
       {"shl.b32 %r2, %r1, 3;\nadd.s32 %r4, %r2, %r5;\nadd.s32 %r6, %r4, %r7;\n", 3, 2},
       {"add.s32 %r2, %r1, %r3;\nshl.b32 %r4, %r5, 3;\nadd.s32 %r6, %r2, %r4;\n", 3, 2},
       {"mul.f32 %f2, %f1, %f3;\nadd.f32 %f4, %f2, %f5;\n", 2, 1},
       {"mul.f32 %f2, %f1, %f3;\nsub.f32 %f4, %f5, %f2;\n", 2, 1},
       {"mul.rn.f32 %f2, %f1, %f3;\nadd.f32 %f4, %f2, %f5;\n", 2, 2},
       {"mul.f32 %f2, %f1, %f3;\nadd.rn.f32 %f4, %f2, %f5;\n", 2, 2},
-      {"mul.f32 %f2, %f1, %f3;\nadd.f32 %f4, %f2, %f5;\nadd.f32 %f6, %f2, %f7;\n", 3, 3},
+      {"mul.f32 %f2, %f1, %f3;\nadd.f32 %f4, %f2, %f5;\nadd.f32 %f6, %f2, %f7;\n", 3, 2},
   };
   constexpr int kMany = 64, kThreads = 1024;
   std::string set;
