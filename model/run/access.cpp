@@ -214,13 +214,13 @@ void tell(const Context& context, AccessKind kind, const machine::Order& order, 
           std::span<const uint64_t> addresses, size_t size, uint32_t unchanged = 0,
           bool consecutive = false) {
   const Cluster& cluster = context.cta.cluster;
-  machine::Access access{
-      kind,      order, context.cta.index, context.warp.index,
-      mask,      0,     cluster.time(),    context.cta.line(context.warp.splits[context.split_index]).ptx,
-      addresses, size};
+  machine::Event event = cluster.event_of<machine::Access>(
+      kind, order, context.cta.index, context.warp.index, mask, uint64_t{0}, cluster.time(),
+      context.cta.line(context.warp.splits[context.split_index]).ptx, addresses, size);
+  machine::Access& access = *std::get_if<machine::Access>(&event.what);
   access.unchanged = unchanged;
   access.consecutive = consecutive;
-  cluster.tell(access);
+  cluster.tell_access(event);
 }
 
 // Where the lanes of a turn note what they reach, or nullptr.
@@ -262,8 +262,7 @@ uint32_t unchanged_lanes(const isa::Op& store, Context& context, uint32_t mask, 
   for (size_t j = 0; j < use.count && context.checked; ++j)
     mask &= context.known_at((*store.sources)[j], mask);
   uint32_t out = 0;
-  if (there.consecutive && all == 4 && use.register_bytes == 4 && mask != 0 &&
-      (!there.tracked || machine::all_written(there.defined[0], all * kLanes))) {  // as most often
+  if (there.consecutive && all == 4 && use.register_bytes == 4 && mask != 0) {  // as most often
     const auto* const stored = context.row<uint32_t>(store.sources->front());
     const auto same = [&](uint32_t i) {
       uint32_t old = 0;
@@ -272,8 +271,11 @@ uint32_t unchanged_lanes(const isa::Op& store, Context& context, uint32_t mask, 
     };
     uint32_t any = 0;
     for (uint32_t i = 0; i < kLanes; ++i) any |= same(i);
-    for (uint32_t i = 0; any != 0 && i < kLanes; ++i) out |= same(i) << i;
-    return out & mask;
+    if (any == 0) return 0;
+    if (!there.tracked || machine::all_written(there.defined[0], all * kLanes)) {
+      for (uint32_t i = 0; i < kLanes; ++i) out |= same(i) << i;
+      return out & mask;
+    }
   }
   if (!there.consecutive && all == 4 && use.register_bytes == 4) {
     const auto* const stored = context.row<uint32_t>(store.sources->front());

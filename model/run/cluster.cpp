@@ -122,7 +122,10 @@ template <class Visit>
 
 }  // namespace
 
-void Cluster::tell(const machine::Access& access) const {
+void Cluster::tell(const machine::Access& access) const { tell_access({first_, access}); }
+
+void Cluster::tell_access(const machine::Event& event) const {
+  const machine::Access& access = *std::get_if<machine::Access>(&event.what);
   if (writers_ != nullptr || grid.options.follow != nullptr) [[unlikely]]
     each_piece(access, [&](const machine::Access& a) {
       if (writers_ != nullptr) writers_->note(a);
@@ -131,7 +134,7 @@ void Cluster::tell(const machine::Access& access) const {
   for (const machine::Observer& observer : grid.options.observers) {
     if (!observer.accesses) continue;
     if (observer.pieces || access.operation == 0)
-      observer.tell({first_, access});
+      observer.tell(event);
     else
       each_piece(access, [&](const machine::Access& a) { observer.tell({first_, a}); });
   }
@@ -143,9 +146,13 @@ void Cluster::tell(const machine::ByTurns& accesses) const {
 }
 
 void Cluster::tell(const machine::Synchronisation& synchronisation) const {
+  tell_synchronisation({first_, synchronisation});
+}
+
+void Cluster::tell_synchronisation(const machine::Event& event) const {
   if (grid.options.follow != nullptr) grid.options.follow->over();
   for (const machine::Observer& observer : grid.options.observers)
-    if (observer.accesses) observer.tell({first_, synchronisation});
+    if (observer.accesses) observer.tell(event);
 }
 
 void Cluster::tell(machine::Reached reached) const {

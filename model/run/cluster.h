@@ -116,12 +116,20 @@ class Cluster {
   // Whether someone wants to hear of each by itself, before the next is made.
   bool each_access_watched() const { return each_access_watched_; }
   void tell(const machine::Access& access) const;
+  // An event of the cluster with those parts of a `What`. It is made where it stays: who copies what was just
+  // written part by part waits for that.
+  template <class What, class... Parts>
+  machine::Event event_of(const Parts&... parts) const {
+    return {first_, decltype(machine::Event::what)(std::in_place_type<What>, parts...)};
+  }
+  void tell_access(const machine::Event& event) const;
   // Who alone watches, and takes rows (Apart::tell); or nullptr.
   Apart* taker_of_rows() const { return taker_of_rows_; }
   // To be called only where not each access is watched.
   void tell(const machine::ByTurns& accesses) const;
   // To be called only where accesses are watched.
   void tell(const machine::Synchronisation& synchronisation) const;
+  void tell_synchronisation(const machine::Event& event) const;
   void tell(machine::Reached reached) const;
   // From now on every write is noted: for who finds bytes changed that should have stayed. It makes every
   // access dearer.

@@ -5,10 +5,10 @@
 
 namespace bitwell::hazard {
 
-const Clock::Entry* Clock::find(UnitId unit) const {
-  const auto at = std::lower_bound(entries_.begin(), entries_.end(), unit,
-                                   [](const Entry& e, UnitId u) { return e.unit < u; });
-  return at != entries_.end() && at->unit == unit ? &*at : nullptr;
+size_t Clock::searched(UnitId unit) const {
+  return static_cast<size_t>(std::lower_bound(entries_.begin(), entries_.end(), unit,
+                                              [](const Entry& e, UnitId u) { return e.unit < u; }) -
+                             entries_.begin());
 }
 
 std::pair<uint32_t, uint32_t> Clock::range(UnitId unit) const {
@@ -55,6 +55,10 @@ Clock::Entry Clock::merged(const Entry& a, const Entry& b) {
 
 void Clock::join(const Clock& other) {
   if (other.entries_.empty()) return;
+  if (entries_.empty()) {
+    entries_ = other.entries_;
+    return;
+  }
   const auto less = [](const Entry& x, const Entry& y) { return x.unit < y.unit; };
   if (std::includes(entries_.begin(), entries_.end(), other.entries_.begin(), other.entries_.end(), less)) {
     auto here = entries_.begin();  // nearly always: every unit has its place
@@ -82,8 +86,7 @@ void Clock::join(const Clock& other) {
 }
 
 void Clock::raise(UnitId unit, uint32_t lanes, uint32_t time) {
-  const auto at = std::lower_bound(entries_.begin(), entries_.end(), unit,
-                                   [](const Entry& e, UnitId u) { return e.unit < u; });
+  const auto at = entries_.begin() + static_cast<std::ptrdiff_t>(place_of(unit));
   const bool there = at != entries_.end() && at->unit == unit;
   if (lanes == ~0u && there && at->lanes == nullptr) {  // as most often
     at->least = std::max(at->least, time);

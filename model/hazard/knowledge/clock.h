@@ -64,7 +64,20 @@ class Clock {
     uint32_t least;
     std::shared_ptr<const Row> lanes;
   };
-  const Entry* find(UnitId unit) const;
+  // The place of that unit, or the one before which it belongs.
+  size_t place_of(UnitId unit) const {
+    // The warps of a cluster follow one another, as they do here where all are known.
+    if (!entries_.empty())
+      if (const size_t guess = unit - entries_.front().unit;
+          guess < entries_.size() && entries_[guess].unit == unit)
+        return guess;
+    return searched(unit);
+  }
+  size_t searched(UnitId unit) const;
+  const Entry* find(UnitId unit) const {
+    const size_t at = place_of(unit);
+    return at < entries_.size() && entries_[at].unit == unit ? &entries_[at] : nullptr;
+  }
   static bool covers(const Entry& a, const Entry& b);
   static Entry merged(const Entry& a, const Entry& b);
   static Entry of(UnitId unit, const Row& row);

@@ -29,12 +29,13 @@ class OfLanes {
  public:
   const T& operator[](uint32_t lane) const { return each_.empty() ? all_ : each_[lane]; }
   bool alike() const {
-    return std::all_of(each_.begin(), each_.end(), [&](const T& t) { return t == each_.front(); });
+    return each_.empty() ||
+           std::all_of(each_.begin() + 1, each_.end(), [&](const T& t) { return t == each_.front(); });
   }
   // Lanes are one bit each.
-  void set(uint32_t lanes, const T& value) {
+  void set(uint32_t lanes, T value) {
     if (lanes == ~0u) {
-      all_ = value;
+      all_ = std::move(value);
       each_.clear();
     } else {
       change(lanes, [&](const T&) { return value; });

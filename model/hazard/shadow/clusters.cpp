@@ -2,9 +2,7 @@
 
 namespace bitwell::hazard {
 
-Cluster& Clusters::of(const std::array<uint32_t, 3>& first) {
-  const uint32_t number = first[0] + grid_[0] * (first[1] + grid_[1] * first[2]);
-  if (last_ != nullptr && last_->number == number) return *last_;
+Cluster& Clusters::numbered(uint32_t number) {
   last_ = &running_[number];
   last_->number = number;
   return *last_;
@@ -22,15 +20,7 @@ void Clusters::end(const Cluster& c) {
   last_ = nullptr;
 }
 
-uint32_t Clusters::rank_of(const std::array<uint32_t, 3>& cta) const {
-  if (!several_ctas_) return 0;
-  const auto& s = size_;
-  return cta[0] % s[0] + s[0] * (cta[1] % s[1] + s[1] * (cta[2] % s[2]));
-}
-
-Warp& Clusters::warp_of(Cluster& c, const std::array<uint32_t, 3>& cta, int number) {
-  const uint32_t rank = rank_of(cta);
-  if (Warp* const there = c.warp(rank, number); there != nullptr) return *there;
+Warp& Clusters::begun(Cluster& c, uint32_t rank, const std::array<uint32_t, 3>& cta, int number) {
   std::unique_ptr<Warp>& at = c.warps[{rank, number}];
   at = std::make_unique<Warp>();
   at->cta = cta;

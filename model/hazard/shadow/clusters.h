@@ -61,17 +61,31 @@ class Clusters {
       : grid_(grid), size_(cluster), several_ctas_(cluster[0] * cluster[1] * cluster[2] > 1), units_(units) {}
 
   // By its first CTA; one that is not there begins.
-  Cluster& of(const std::array<uint32_t, 3>& first);
+  Cluster& of(const std::array<uint32_t, 3>& first) {
+    const uint32_t number = first[0] + grid_[0] * (first[1] + grid_[1] * first[2]);
+    return last_ != nullptr && last_->number == number ? *last_ : numbered(number);
+  }
   // The one that the CTA is in, likewise.
   Cluster& with(const std::array<uint32_t, 3>& cta);
   void end(const Cluster& c);
-  Warp& warp_of(Cluster& c, const std::array<uint32_t, 3>& cta, int number);
-  uint32_t rank_of(const std::array<uint32_t, 3>& cta) const;
+  Warp& warp_of(Cluster& c, const std::array<uint32_t, 3>& cta, int number) {
+    const uint32_t rank = rank_of(cta);
+    Warp* const there = c.warp(rank, number);
+    return there != nullptr ? *there : begun(c, rank, cta, number);
+  }
+  uint32_t rank_of(const std::array<uint32_t, 3>& cta) const {
+    if (!several_ctas_) return 0;
+    const auto& s = size_;
+    return cta[0] % s[0] + s[0] * (cta[1] % s[1] + s[1] * (cta[2] % s[2]));
+  }
   bool several_ctas() const { return several_ctas_; }  // in a cluster
   std::map<uint32_t, Cluster>& running() { return running_; }
   const std::map<uint32_t, Cluster>& running() const { return running_; }
 
  private:
+  Cluster& numbered(uint32_t number);
+  Warp& begun(Cluster& c, uint32_t rank, const std::array<uint32_t, 3>& cta, int number);
+
   std::array<uint32_t, 3> grid_, size_;
   bool several_ctas_;
   Units& units_;

@@ -128,7 +128,11 @@ void HeldBack::make_pieces(Memory& memory, size_t line) const {
 
 template <bool kWrites>
 bool HeldBack::clash(uint32_t meeting, Who& w, uint32_t thread) {
-  const Who before = at(meeting, w), writer = before >> kBits, reader = before & kSeveral;
+  if (w >> 2 * kBits != meeting) {  // nobody, as most often
+    w = meeting << 2 * kBits | (kWrites ? thread << kBits : thread);
+    return false;
+  }
+  const Who before = w & kBoth, writer = before >> kBits, reader = before & kSeveral;
   const auto other = [&](uint32_t who) { return who != 0 && (who != thread || thread == kSeveral); };
   if (kWrites) {
     w = meeting << 2 * kBits | thread << kBits | reader;
@@ -297,8 +301,9 @@ void HeldBack::keep(const machine::Access& a, const Warp* warp, bool row) {
         {a.warp, warp == nullptr ? 1 : warp->time, warp == nullptr ? OfLanes<Known>{} : warp->known});
     moment = static_cast<uint32_t>(moments_.size());
   }
-  Kept k{a.addresses[0], a.bytes, a.lanes, a.met, moment - 1, a.ptx_line, static_cast<uint32_t>(a.bytes),
-         a.kind,         false};
+  // Made where it stays: who copies what was just written part by part waits for that.
+  Kept& k = kept_.emplace_back(a.addresses[0], a.bytes, a.lanes, a.met, moment - 1, a.ptx_line,
+                               static_cast<uint32_t>(a.bytes), a.kind, false);
   if (!row) {
     const auto lane = [](uint32_t lanes) { return static_cast<uint32_t>(std::countr_zero(lanes)); };
     const uint32_t first = lane(a.lanes), next = lane(a.lanes & (a.lanes - 1));
@@ -316,7 +321,6 @@ void HeldBack::keep(const machine::Access& a, const Warp* warp, bool row) {
       for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1) lists_.push_back(a.addresses[lane(rest)]);
     }
   }
-  kept_.push_back(k);
 }
 
 machine::Access HeldBack::access_of(const Kept& k, const Moment& m,

@@ -12,10 +12,9 @@ inline void tell_synchronised(Synchronisation::Kind kind, const Cta& cta, const 
                               const machine::Order& order = {}, uint32_t amount = 0) {
   if (!cta.cluster.accesses_watched()) [[likely]]
     return;
-  Synchronisation told{kind,  order, cta.index,          warp.index,
-                       lanes, which, cta.cluster.time(), cta.line(split).ptx};
-  told.amount = amount;
-  cta.cluster.tell(told);
+  cta.cluster.tell_synchronisation(cta.cluster.event_of<Synchronisation>(
+      kind, order, cta.index, warp.index, lanes, which, cta.cluster.time(), cta.line(split).ptx,
+      machine::Ending::none, machine::TensorOrder{}, amount));
 }
 // No lanes: `cta` and `warp` say whose.
 inline void tell_synchronised(Synchronisation::Kind kind, const Cta& cta, int warp, uint64_t which) {
