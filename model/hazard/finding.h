@@ -98,6 +98,8 @@ struct Party {
   std::array<uint32_t, 3> cta{};
   int warp = 0;
   int lane = -1;  // of an operation: the one that issued it, or -1
+
+  bool operator==(const Party&) const = default;
 };
 
 // The two acts of a finding one time: the later by its number among all accesses of the run, from 1.
@@ -105,34 +107,49 @@ struct Met {
   uint64_t access;
   uint64_t address, bytes;
   Party earlier, later;
+
+  bool operator==(const Met&) const = default;
 };
-// Those of one finding. Copies share them until one is changed.
+// Those of one finding, in the order in which they came. Where they come at even distances, as those of a
+// copy's pieces and of a row's lanes do, the first of them is kept. Copies share them until one is changed.
 class MetList {
+  struct Run {
+    Met first;
+    size_t begin;  // its place in the list
+    size_t count = 1;
+    // From each to the next.
+    uint64_t access = 0, address = 0;
+    int earlier_lane = 0, later_lane = 0;
+
+    Met at(size_t i) const;
+    bool goes_on_with(const Met& one);
+  };
+
  public:
-  size_t size() const { return all_ == nullptr ? 0 : all_->size(); }
-  bool empty() const { return size() == 0; }
-  const Met& operator[](size_t i) const { return (*all_)[i]; }
-  const Met& front() const { return all_->front(); }
-  const Met* begin() const { return all_ == nullptr ? nullptr : all_->data(); }
-  const Met* end() const { return begin() + size(); }
-  void push_back(const Met& one) { own().push_back(one); }
+  size_t size() const { return all_ == nullptr ? 0 : all_->back().begin + all_->back().count; }
+  bool empty() const { return all_ == nullptr; }
+  Met operator[](size_t i) const;
+  Met front() const { return all_->front().first; }
+  class Iterator {
+   public:
+    Iterator(const MetList& list, size_t i) : list_(&list), i_(i) {}
+    Met operator*() const { return (*list_)[i_]; }
+    Iterator& operator++() { return ++i_, *this; }
+    bool operator==(const Iterator& other) const { return i_ == other.i_; }
+
+   private:
+    const MetList* list_;
+    size_t i_;
+  };
+  Iterator begin() const { return {*this, 0}; }
+  Iterator end() const { return {*this, size()}; }
+  void push_back(const Met& one);
   // The first so many stay, at most, and count as accesses so much later.
-  void cut_and_shift(size_t most, uint64_t accesses) {
-    if (empty()) return;
-    std::vector<Met>& all = own();
-    if (all.size() > most) all.erase(all.begin() + static_cast<std::ptrdiff_t>(most), all.end());
-    for (Met& one : all) one.access += accesses;
-  }
+  void cut_and_shift(size_t most, uint64_t accesses);
 
  private:
-  std::vector<Met>& own() {
-    if (all_ == nullptr)
-      all_ = std::make_shared<std::vector<Met>>();
-    else if (all_.use_count() != 1)
-      all_ = std::make_shared<std::vector<Met>>(*all_);
-    return *all_;
-  }
-  std::shared_ptr<std::vector<Met>> all_;
+  std::vector<Run>& own();
+  std::shared_ptr<std::vector<Run>> all_;  // nullptr: none
 };
 
 struct Finding {

@@ -20,12 +20,12 @@ Finding& FindingList::add(Kind kind, const Party& earlier, const Party& later, u
   }
   Finding& out = all_[at->second];
   marked_.which.push_back(at->second);
-  marked_.kept.push_back(out.met.size());
+  Met& kept = marked_.kept.emplace_back();
   if (!has_room(out)) return out;
   count_met(kind, 1);
   marked_.counted = false;
-  out.met.push_back({accesses_, address, size, earlier, later});
-  ++marked_.kept.back();
+  kept = {accesses_, address, size, earlier, later};
+  out.met.push_back(kept);
   return out;
 }
 
@@ -37,7 +37,7 @@ void FindingList::repeat_at(uint64_t offset, uint32_t lanes) {
     if (!has_room(f)) continue;
     count_met(f.kind, 1);
     marked_.counted = false;
-    Met again = f.met[marked_.kept[i] - 1];
+    Met again = marked_.kept[i];
     again.access = accesses_;
     again.address += offset;
     for (Party* const party : {&again.earlier, &again.later})
@@ -59,7 +59,7 @@ void FindingList::add_again(std::span<const size_t> which) {
   for (const size_t i : which) {
     ++all_[i].count;
     marked_.which.push_back(i);
-    marked_.kept.push_back(all_[i].met.size());
+    marked_.kept.emplace_back();
   }
 }
 

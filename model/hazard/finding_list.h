@@ -34,7 +34,7 @@ class FindingList {
   }
   struct Marked {
     std::vector<size_t> which;  // that were added to
-    std::vector<size_t> kept;   // behind each, how many pairs are kept of it
+    std::vector<Met> kept;      // of each, the pair that was kept, if one was
     bool counted = true;        // no more was kept of them than their count
   };
   // What was added since.

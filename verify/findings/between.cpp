@@ -211,7 +211,7 @@ class Seen {
 
   const Finding& f_;
   const Party earlier_, later_;
-  const Finding::Met& met_;
+  const Finding::Met met_;
   std::vector<Synchronisation> log_;
   size_t first_ = 0;                   // what the log's first has had before it
   std::map<uint64_t, size_t> issued_;  // by operation: what was in the log then

@@ -54,16 +54,16 @@ class Earlier {
       found_.emplace_back(findings[i]->met.size());
       if (!reason_not_to(*findings[i]).empty() || !asks_earlier(*findings[i])) continue;
       for (size_t j = 0; j < findings[i]->met.size(); ++j) {
-        const Finding::Met& met = findings[i]->met[j];
+        const Finding::Met met = findings[i]->met[j];
         Place& place = by_line_[findings[i]->earlier.site.ptx_line][whose(met.earlier)];
         place.most_bytes = std::max(place.most_bytes, met.bytes);
-        place.wanted.push_back({&met, &found_[i][j]});
+        place.wanted.push_back({met, &found_[i][j]});
       }
     }
     for (auto& [line, places] : by_line_)
       for (auto& [who, place] : places)
         std::stable_sort(place.wanted.begin(), place.wanted.end(),
-                         [](const Wanted& a, const Wanted& b) { return a.met->address < b.met->address; });
+                         [](const Wanted& a, const Wanted& b) { return a.met.address < b.met.address; });
   }
   bool any() const { return !by_line_.empty(); }
   machine::Observer observer() {
@@ -79,7 +79,7 @@ class Earlier {
 
  private:
   struct Wanted {
-    const Finding::Met* met;
+    Finding::Met met;
     uint64_t* access;
   };
   // Who accesses: a CTA, and four warps, as for a `wgmma`. Of a racing kernel there are many thousands of
@@ -98,8 +98,8 @@ class Earlier {
   }
   static void look(const Access& a, uint64_t number, const Place& place) {
     const auto compare = [&](const Wanted& w) {
-      if (number < w.met->access && is_of(a, w.met->earlier) &&
-          meets(a, w.met->earlier.lane, w.met->address, w.met->bytes))
+      if (number < w.met.access && is_of(a, w.met.earlier) &&
+          meets(a, w.met.earlier.lane, w.met.address, w.met.bytes))
         *w.access = number;
     };
     if (a.rows != 0) {  // places in tensor memory do not follow each other as addresses do
@@ -109,8 +109,8 @@ class Earlier {
     const auto from = [&](uint64_t address) {
       const uint64_t first = address < place.most_bytes ? 0 : address - place.most_bytes;
       for (auto w = std::lower_bound(place.wanted.begin(), place.wanted.end(), first,
-                                     [](const Wanted&one, uint64_t b) { return one.met->address < b; });
-           w != place.wanted.end() && w->met->address < address + a.bytes; ++w)
+                                     [](const Wanted&one, uint64_t b) { return one.met.address < b; });
+           w != place.wanted.end() && w->met.address < address + a.bytes; ++w)
         compare(*w);
     };
     if (a.lanes == 0) from(a.addresses[0]);
@@ -161,8 +161,9 @@ Followed followed(const Finding& f, const Earlier& earlier, size_t number, const
   if (!out.why_not.empty()) return out;
   std::vector<run::Follow::Mark> marks;
   for (size_t i = 0; i < f.met.size(); ++i) {
-    const uint64_t access = asks_earlier(f) ? earlier.access(number, i) : f.met[i].access;
-    if (access != 0) marks.push_back({access, f.met[i].address, f.met[i].bytes, own_lane(f, f.met[i])});
+    const Finding::Met met = f.met[i];
+    const uint64_t access = asks_earlier(f) ? earlier.access(number, i) : met.access;
+    if (access != 0) marks.push_back({access, met.address, met.bytes, own_lane(f, met)});
   }
   run::Follow follow(marks);
   const launch::Ran left = rerun([&](run::Options& options) { options.follow = &follow; });

@@ -34,6 +34,8 @@ struct Site {
   machine::AccessKind kind;
   machine::Order order;
   uint32_t tensor = 0;  // of tcgen05's operations: the number of what orders them, Records::tensor_order
+
+  bool operator==(const Site&) const = default;
 };
 
 // Strong accesses do not race with each other where each has the other in its scope: 0 of a weak one, then by

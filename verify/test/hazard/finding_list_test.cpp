@@ -244,6 +244,53 @@ TEST(FindingLists, AsManyErrorsAreKeptAsBesideNotes) {
   expect_errors_alike(with, without);
 }
 
+// Pairs at even distances, and others, are those that came, in their order; copies stay as they were.
+RC_GTEST_PROP(MetLists, HoldWhatCame, ()) {
+  const auto below = [](int n) { return *rc::gen::inRange(0, n); };
+  std::vector<Met> all;
+  MetList list;
+  for (int runs = below(5); runs > 0; --runs) {
+    Met next{static_cast<uint64_t>(below(3)), static_cast<uint64_t>(below(3)),
+             4u + static_cast<unsigned>(below(2)), party_at(below(2), below(3)), party_at(3, below(3) - 1)};
+    const uint64_t access = static_cast<uint64_t>(below(3)), address = static_cast<uint64_t>(below(3)) - 1;
+    const int earlier = below(3) - 1, later = below(3) - 1;
+    for (int n = below(5); n > 0; --n) {
+      all.push_back(next);
+      list.push_back(next);
+      next.access += access;
+      next.address += address;
+      next.earlier.lane += earlier;
+      next.later.lane += later;
+    }
+  }
+  const auto expect = [](const MetList& now, const std::vector<Met>& those) {
+    RC_ASSERT(now.size() == those.size());
+    RC_ASSERT(now.empty() == those.empty());
+    size_t i = 0;
+    for (const Met& met : now) {
+      RC_ASSERT(met == those[i]);
+      RC_ASSERT(now[i] == those[i]);
+      ++i;
+    }
+    RC_ASSERT(i == those.size());
+    if (i != 0) RC_ASSERT(now.front() == those.front());
+  };
+  expect(list, all);
+  const MetList before = list;
+  std::vector<Met> cut = all;
+  const auto most = static_cast<size_t>(below(8));
+  list.cut_and_shift(most, 7);
+  cut.resize(std::min(most, cut.size()));
+  for (Met& met : cut) met.access += 7;
+  expect(list, cut);
+  for (int n = below(3); n > 0; --n) {
+    cut.push_back({1, 2, 4, party_at(1, 2), party_at(3, 4)});
+    list.push_back(cut.back());
+  }
+  expect(list, cut);
+  expect(before, all);
+}
+
 // What clusters cost one after the other is what the largest one did.
 TEST(FindingLists, TheCostIsOfTheLargestCluster) {
   Checker all({8, 1, 1}, {1, 1, 1});
