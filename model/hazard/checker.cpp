@@ -44,7 +44,7 @@ void Checker::tell(const machine::Event& event) {
   }
 }
 
-void Checker::begin_part(const Part& part) {
+void Checker::begin_part(Part part) {
   if (part.operation != 0 && part == last_part_)
     conflicts_.next_part();
   else

@@ -100,7 +100,7 @@ class Checker {
     bool operator==(const Part&) const = default;
   };
   static Cost cost_of(const Cluster& c);
-  void begin_part(const Part& part);
+  void begin_part(Part part);
   void told(const machine::ByTurns& turns, const std::array<uint32_t, 3>& first_cta);
   void told(const machine::Access& a, Cluster& c);
   void access(const machine::Access& a, Cluster& c);

@@ -164,28 +164,30 @@ void Mbarriers::passed(const machine::Synchronisation& s, Cluster& c) {
   const auto at = c.mbarriers.find(s.which);
   if (at == c.mbarriers.end()) return;
   Warp& w = clusters_.warp_of(c, s.cta, s.warp);
-  const auto lane = static_cast<uint32_t>(std::countr_zero(s.lanes));
-  const bool relaxed = s.order.semantics == Semantics::relaxed;
-  const Known to = relaxed ? w.lane(lane).seen.back() : w.known[lane];
   const Known more = at->second.over.acquire(Scope::cluster, w.domain);
-  if (last_passed_.both == nullptr || last_passed_.before != to || last_passed_.more != more)
-    last_passed_ = {to, more, joined(to, more)};
-  if (!relaxed) {
-    w.known.set(1u << lane, last_passed_.both);
-  } else {
+  const auto with_more = [&](const Known& to) {
+    if (last_passed_.both == nullptr || last_passed_.before != to || last_passed_.more != more)
+      last_passed_ = {to, more, joined(to, more)};
+    return last_passed_.both;
+  };
+  const bool relaxed = s.order.semantics == Semantics::relaxed;
+  if (!relaxed) w.known.change(s.lanes, with_more);
+  Use& use = at->second.uses[w.unit];
+  use.pass_site = use.site;
+  for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(lanes));
+    use.passed[lane] = at->second.phase;
+    use.passed_at[lane] = w.time;
+    if (!relaxed) continue;
     const Known within = at->second.over.acquire(Scope::cta, w.domain);
     auto& seen = w.own_lane(lane).seen;
-    seen.back() = last_passed_.both;
+    seen.back() = with_more(seen.back());
     seen[0] = joined(seen[0], within);
     seen[1] = joined(seen[1], more);
     // It orders tensor memory all the same.
     w.known.set(1u << lane,
                 joined(joined(w.known[lane], TensorMemory::part_of(more, c)), at->second.committed_over));
   }
-  Use& use = at->second.uses[w.unit];
-  use.passed[lane] = at->second.phase;
-  use.passed_at[lane] = w.time;
-  use.pass_site = use.site;
 }
 
 void Mbarriers::over(uint64_t address, Cluster& c) {

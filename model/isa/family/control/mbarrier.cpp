@@ -80,23 +80,32 @@ Next look(const Op& op, run::Context& context, uint32_t mask, MbarrierAction act
   uint32_t result = 0;
   uint64_t waited_for = 0;
   uint32_t parity = 0;
-  bool one = true;  // all lanes look at one barrier
+  bool one = true;       // all lanes look at one barrier
+  uint32_t through = 0;  // lanes that saw a phase of that one over, and of whom nobody was told yet
+  const auto tell_passed = [&] {
+    if (through != 0)
+      run::tell_synchronised(machine::Synchronisation::Kind::mbarrier_passed, context.cta, context.warp,
+                             context.split(), through, waited_for - 1, op.as<MbarrierUse>().order);
+    through = 0;
+  };
   for (uint32_t lanes = for_all ? mask & -mask : mask; lanes != 0; lanes &= lanes - 1) {
     const int lane = __builtin_ctz(lanes);
     const run::SharedPlace place = run::shared_place(op.as<MbarrierUse>(), op.a, context, lane, 8, 8, true);
     parity = awaited(op, context, lane, action);
-    const Order& order = op.as<MbarrierUse>().order;
-    const run::Port port(context, lane, order);
+    if (waited_for != 0 && waited_for != place.address + 1) {
+      tell_passed();
+      one = false;
+    }
+    waited_for = place.address + 1;
+    const run::Port port(context, lane, op.as<MbarrierUse>().order);
     if (port.mbarriers(machine::AccessKind::read, place).phase_over(place.address, parity)) {
       result |= 1u << lane;
-      run::tell_synchronised(machine::Synchronisation::Kind::mbarrier_passed, context.cta, context.warp,
-                             context.split(), 1u << lane, place.address, order);
+      through |= 1u << lane;
       if (TensorUnit* const unit = context.cta.families.find<TensorUnit>())
         unit->wait_passed(context.warp.index, place.address);
     }
-    one = one && (waited_for == 0 || waited_for == place.address + 1);
-    waited_for = place.address + 1;
   }
+  tell_passed();
   if (for_all && result != 0) result = mask;
   run::Cluster& cluster = context.cta.cluster;
   cluster.yield();

@@ -23,9 +23,7 @@ struct Pair : Trace {
   void over(uint64_t at) { meets(0, {kFirst, 0, 0}, Sync::mbarrier_over, at - machine::kSharedWindow); }
   void wait(int line, const Who& who, uint64_t at, Order order = kAcquire) {
     mbarrier(line, who, AccessKind::read, at, order);
-    for (uint32_t rest = who.lanes; rest != 0; rest &= rest - 1)
-      meets(line, {who.cta, who.warp, rest & -rest}, Sync::mbarrier_passed, at - machine::kSharedWindow,
-            order);
+    meets(line, who, Sync::mbarrier_passed, at - machine::kSharedWindow, order);
   }
   void invalidate(int line, const Who& who, uint64_t at) { mbarrier(line, who, AccessKind::update, at); }
   void all_know() { cluster_bar(3, {{kFirst, 0, kAll}, {kFirst, 1, kAll}, {kSecond, 0, kAll}}, 1); }
@@ -34,6 +32,26 @@ struct Pair : Trace {
 std::string words(int line, const Triple& cta, int warp, int lane) {
   return std::to_string(line) + " (" + std::to_string(cta[0]) + ",0,0) w" + std::to_string(warp) + " l" +
          (lane < 0 ? "-" : std::to_string(lane));
+}
+
+// Lanes that are told together to have seen a phase over know what each by itself would, and no others do.
+TEST(Mbarriers, LanesSeeAPhaseOverTogether) {
+  for (const uint32_t lanes : {kAll, 0xFFFF0000u, 6u}) {
+    Pair t;
+    const uint64_t at = shared(0, 64);
+    t.init(1, {kFirst, 0, 1}, at);
+    t.all_know();
+    t.write(10, {kFirst, 0, 1}, shared(0, 0));
+    t.arrive(11, {kFirst, 0, 1}, at);
+    t.over(at);
+    t.wait(20, {kFirst, 1, lanes}, at);
+    Lines races;
+    for (int i = 0; i < 32; ++i) {
+      t.read(100 + i, {kFirst, 1, 1u << i}, shared(0, 0));
+      if ((lanes >> i & 1) == 0) races.push_back("race 10 " + std::to_string(100 + i));
+    }
+    EXPECT_EQ(t.kinds(), races) << lanes;
+  }
 }
 
 // Who uses an mbarrier must be behind its initialisation: in its CTA by a barrier, in another by a fence too.
