@@ -76,7 +76,7 @@ std::span<ShadowPage::Row> ShadowPage::parts_of(uint64_t first, uint64_t end) {
 }
 
 bool ShadowPage::has_room_for_part() {
-  if (row_count_ == row_room_) make_room(kMostParts);
+  if (row_count_ == row_room_) make_room(std::min<uint8_t>(2 * row_room_, kMostParts));
   for (size_t i = 1; row_count_ == kMostParts && i < row_count_; ++i) {
     Row &before = rows_[i - 1], &row = rows_[i];
     if (!before.is_part() || !row.is_part() || before.end() != row.first || before.write != row.write ||

@@ -298,12 +298,12 @@ class ShadowPage {
   std::unique_ptr<uint32_t[]> names_;  // the list: acts of lane 0, and sets unturned
   uint16_t count_ = 0, room_ = 0;      // places used, and allocated
   uint16_t recent_ = 0;                // the place that was asked for last, if it is used
-  uint8_t shift_ = kCoarsest;
+  uint8_t shift_ : 7 = kCoarsest;
+  uint8_t in_blocks_ : 1 = 0;  // some rows are a block's
   // Rows kept, and room for them: then there is no cell that has anything. Of lanes two at most, and of parts
-  // three.
-  uint8_t row_count_ : 3 = 0, row_room_ : 3 = 0;
-  uint8_t in_blocks_ : 1 = 0;  // some of them are a block's
-  static constexpr uint8_t kMostRows = 2, kMostParts = 3;
+  // as many as a wgmma reads of a page, each of 32 bytes.
+  uint8_t row_count_ : 4 = 0, row_room_ : 4 = 0;
+  static constexpr uint8_t kMostRows = 2, kMostParts = 8;
   // Those, of which none has a cell of the other.
   std::unique_ptr<Row[]> rows_;
 };

@@ -67,27 +67,26 @@ TEST(ShadowByHand, ABlockIsNotJoinedWithThePartBesideIt) {
     const uint64_t block = in_front ? 2 : 3, beside = in_front ? 3 : 2;
     page.give(part(block, act(2, 0)), number);
     ASSERT_FALSE(part(beside, act(1, 0)).empty());
-    ASSERT_FALSE(part(8, act(3, 0)).empty());
-    EXPECT_TRUE(part(12, act(4, 0)).empty());  // three are kept, of which none can be joined
+    for (uint32_t i = 0; i < 6; ++i) ASSERT_FALSE(part(5 + i, act(3 + i, 0)).empty());
+    EXPECT_TRUE(part(12, act(9, 0)).empty());  // eight are kept, of which none can be joined
     EXPECT_EQ(page.block_of(block), number);
     EXPECT_EQ(page.block_of(beside), std::nullopt);
-    EXPECT_EQ(page.block_of(8), std::nullopt);
+    EXPECT_EQ(page.block_of(5), std::nullopt);
     page.take_back(number, act(2, 0), kNoAct);
     EXPECT_EQ(page.cell(block), (Cell{act(2, 0), kNoAct, kNoAct}));
     EXPECT_EQ(page.cell(beside), (Cell{act(1, 0), kNoAct, kNoAct}));
-    EXPECT_EQ(page.cell(8), (Cell{act(3, 0), kNoAct, kNoAct}));
+    for (uint32_t i = 0; i < 6; ++i) EXPECT_EQ(page.cell(5 + i), (Cell{act(3 + i, 0), kNoAct, kNoAct}));
   }
 }
 
 // Where there is room for no more parts, one that goes further than what is reached is not taken for it.
 TEST(ShadowByHand, APartThatGoesFurtherIsNotWhatIsReached) {
-  const auto page_of_three = [] {
+  const auto page_of_eight = [] {
     ShadowPage page;
-    uint32_t record = 1;
-    for (const auto& [first, end] : {std::pair{0, 4}, std::pair{4, 8}, std::pair{8, 16}}) {
-      const auto parts = page.parts(static_cast<uint64_t>(first), static_cast<uint64_t>(end));
+    for (uint32_t i = 0; i < 8; ++i) {
+      const auto parts = page.parts(2 * i, 2 * i + 2);
       EXPECT_EQ(parts.size(), 1u);
-      parts.front().write = act(record++, 0);
+      parts.front().write = act(i + 1, 0);
       parts.front().reads = kNoAct;
     }
     return page;
@@ -96,10 +95,10 @@ TEST(ShadowByHand, APartThatGoesFurtherIsNotWhatIsReached) {
     uint64_t first, end;
     size_t parts;
   };
-  for (const Case& c : {Case{0, 4, 1}, Case{4, 8, 1}, Case{8, 16, 1}, Case{0, 8, 2}, Case{4, 16, 2},
-                        Case{0, 16, 3}, Case{0, 2, 0}, Case{2, 4, 0}, Case{1, 3, 0}, Case{0, 6, 0},
-                        Case{2, 8, 0}, Case{8, 12, 0}, Case{12, 16, 0}, Case{6, 10, 0}, Case{15, 16, 0}}) {
-    ShadowPage page = page_of_three();
+  for (const Case& c : {Case{0, 2, 1}, Case{6, 8, 1}, Case{14, 16, 1}, Case{0, 4, 2}, Case{4, 10, 3},
+                        Case{0, 16, 8}, Case{0, 1, 0}, Case{1, 2, 0}, Case{1, 3, 0}, Case{0, 3, 0},
+                        Case{1, 4, 0}, Case{8, 9, 0}, Case{9, 16, 0}, Case{5, 9, 0}, Case{15, 16, 0}}) {
+    ShadowPage page = page_of_eight();
     const auto parts = page.parts(c.first, c.end);
     ASSERT_EQ(parts.size(), c.parts) << c.first << " " << c.end;
     uint64_t next = c.first;
@@ -111,7 +110,8 @@ TEST(ShadowByHand, APartThatGoesFurtherIsNotWhatIsReached) {
     EXPECT_EQ(page.parts_there(16 * c.first, 16 * (c.end - c.first)).size(), c.parts)
         << c.first << " " << c.end;
     for (uint64_t i = 0; i < 16; ++i)
-      EXPECT_EQ(page.cell(i).write, act(i < 4 ? 1 : i < 8 ? 2 : 3, 0)) << c.first << " " << c.end << " " << i;
+      EXPECT_EQ(page.cell(i).write, act(static_cast<uint32_t>(i / 2) + 1, 0))
+          << c.first << " " << c.end << " " << i;
   }
 }
 
