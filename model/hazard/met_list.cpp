@@ -6,7 +6,12 @@ namespace bitwell::hazard {
 namespace {
 
 bool same_but_lane(const Party& a, const Party& b) {
-  return a.site == b.site && a.cta == b.cta && a.warp == b.warp;
+  // All at once: most often they are the same.
+  const auto other = [](auto x, auto y) { return static_cast<uint32_t>(x) ^ static_cast<uint32_t>(y); };
+  return (other(a.site.ptx_line, b.site.ptx_line) | other(a.site.actor, b.site.actor) |
+          other(a.site.kind, b.site.kind) | other(a.site.tensor, b.site.tensor) | other(a.cta[0], b.cta[0]) |
+          other(a.cta[1], b.cta[1]) | other(a.cta[2], b.cta[2]) | other(a.warp, b.warp)) == 0 &&
+         a.site.order == b.site.order;
 }
 
 }  // namespace
@@ -51,12 +56,11 @@ std::vector<MetList::Run>& MetList::own() {
 }
 
 void MetList::push_back(const Met& one) {
-  const size_t place = size();
   std::vector<Run>& runs = own();
   if (!runs.empty() && runs.back().goes_on_with(one))
     ++runs.back().count;
   else
-    runs.push_back({one, place});
+    runs.push_back({one, runs.empty() ? 0 : runs.back().begin + runs.back().count});
 }
 
 void MetList::cut_and_shift(size_t most, uint64_t accesses) {

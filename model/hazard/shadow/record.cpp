@@ -17,14 +17,15 @@ bool same(const Site& a, const Site& b) {
 }  // namespace
 
 uint32_t Records::site(const Site& s) {
-  const auto line = static_cast<size_t>(s.ptx_line);
-  if (line >= recent_.size()) recent_.resize(line + 1);
-  if (const uint32_t n = recent_[line]; n < sites_.size() && same(sites_[n], s)) return n;
+  constexpr size_t kKinds = 3;
+  const size_t place = kKinds * static_cast<size_t>(s.ptx_line) + static_cast<size_t>(s.kind);
+  if (place >= recent_.size()) recent_.resize(place + kKinds);
+  if (const uint32_t n = recent_[place]; n < sites_.size() && same(sites_[n], s)) return n;
   const auto [at, fresh] = site_numbers_.try_emplace(
       {s.ptx_line, s.actor, s.kind, s.order.semantics, s.order.scope, s.order.proxy, s.tensor},
       static_cast<uint32_t>(sites_.size()));
   if (fresh) sites_.push_back(s);
-  return recent_[line] = at->second;
+  return recent_[place] = at->second;
 }
 
 uint32_t Records::tensor_order(const machine::TensorOrder& order) {

@@ -110,7 +110,7 @@ class Records {
            uint32_t>
       site_numbers_;
   std::vector<machine::TensorOrder> tensor_orders_{1};
-  std::vector<uint32_t> recent_;  // by PTX line: the site that was asked for last, or 0
+  std::vector<uint32_t> recent_;  // by PTX line and kind: the site that was asked for last, or 0
   // A unit's last record of each site, in the order in which it came to them; a loop comes to them so again.
   struct Last {
     uint32_t site, time, record;

@@ -54,7 +54,7 @@ std::span<ShadowPage::Row> ShadowPage::parts_of(uint64_t first, uint64_t end) {
   if (row_count_ == 0 && has_cells()) return {};
   if (!std::ranges::all_of(rows(), [](const Row& row) { return row.is_part() || row.is_block(); })) return {};
   make_room(kMostRows);
-  std::ranges::sort(rows(), {}, &Row::first);
+  if (!std::ranges::is_sorted(rows(), {}, &Row::first)) std::ranges::sort(rows(), {}, &Row::first);
   split_parts(first);
   split_parts(end);
   Row *begin = rows_.get(), *part = begin;
