@@ -71,7 +71,7 @@ class FindingList {
   Finding& operator[](size_t i) { return all_[i]; }
 
  private:
-  // Of one finding whatever others have, and of all together: some 100 bytes each.
+  // Of one finding whatever others have, and of all together: up to some 140 bytes each.
   static constexpr size_t kAlways = 4096;
   using Key = std::tuple<Kind, int, int, uint32_t>;
   static Key key_of(const Finding& f) {
