@@ -7,6 +7,7 @@
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <set>
 #include <sstream>
 
 #include "experiments/articles/articles.h"
@@ -44,7 +45,10 @@ struct Row {
 };
 
 bool kept_aside(const std::string& family, const std::string& shape) {
-  if (family == "gemv") return shape != "7168x2048x4";  // two rules of arithmetic came after its errors
+  // What machine code loses beside probes of its kinds was fitted to the other shapes of gemv, and two rules
+  // of arithmetic came after errors of one of them. These were timed behind that.
+  static const std::set<std::string> kGemv{"6144x6144x2", "1536x10240x4", "10240x2560x3", "4608x9216x1"};
+  if (family == "gemv") return kGemv.count(shape) != 0;
   // The clock of busy tensor cores was fitted to these.
   return family != "gemm" || (shape != "4096x4096x4096" && shape != "512x4096x7168");
 }
@@ -56,8 +60,8 @@ session::TimeQuestion question(const suite::Chain& chain) {
     launch::Modules modules;
     suite::simulate(
         copy, [&](const launch::Launch& l) { return modules(l); }, options, false,
-        [&](const launch::Launch&, const std::shared_ptr<const isa::Module>&,
-            const std::shared_ptr<const isa::Program>& program) { begins(program); });
+        [&](const launch::Launch& one, const std::shared_ptr<const isa::Module>& module,
+            const std::shared_ptr<const isa::Program>& program) { begins(program, *module, one.entry); });
   };
   return out;
 }
@@ -71,7 +75,7 @@ double closed_form(double bytes, double flops, double waves) {
 
 struct Options {
   std::string results, kernels, only;
-  bool path = false, articles = false;
+  bool path = false, articles = false, ptx_alone = false;
   uint32_t most = 8;
 };
 
@@ -83,6 +87,7 @@ class Check {
            double closed, const session::TimeQuestion& q) {
     session::TimeQuestion asked = q;
     asked.most = o_.most;
+    asked.asks_ptxas = !o_.ptx_alone;
     const session::TimeAnswer a = session::time_of(asked);
     Row row{family,
             shape,
@@ -208,6 +213,7 @@ int compare(int argc, char** argv) {
   app.add_option("--clusters", o.most, "Clusters of a multiprocessor that are run");
   app.add_flag("--path", o.path, "What waited for what");
   app.add_flag("--articles", o.articles, "What articles on a B200 say instead, in tables");
+  app.add_flag("--ptx-alone", o.ptx_alone, "Do not ask ptxas what it makes of the kernels");
   CLI11_PARSE(app, argc, argv);
   if (o.articles) {
     articles::print_articles(o.kernels, o.most);

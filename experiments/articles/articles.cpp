@@ -31,6 +31,7 @@ struct Articles {
     session::TimeQuestion q = session::time_question(l);
     q.device = "b200";
     q.most = most;
+    q.asks_ptxas = false;  // as the figures were made that stand beside the articles
     return session::time_of(q);
   }
 

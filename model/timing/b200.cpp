@@ -1,6 +1,6 @@
 // What a B200 costs, by what others have published: no probe of ours has run on one. What only a B300's
 // figure is known of says so. `what` of a row that is published or in conflict: who.
-#include "model/timing/tables.h"
+#include "model/timing/cost.h"
 
 namespace bitwell::timing {
 namespace {
@@ -110,6 +110,10 @@ constexpr Cost kB200Costs[] = {
     {Key::queue, "wavefronts that wait for the port of shared memory", 16, 4, 32, Scale::count,
      Source::guess},
     {Key::unknown_latency, "an instruction without a row", 10, 4, 40, Scale::cycles, Source::guess},
+    {Key::code_slower, "machine code of several kinds, as on an H200", 1.1, 1, 1.2, Scale::count,
+     Source::guess},
+    {Key::pipes_together, "and of the less busy of two pipes that part more", 0.18, 0.02, 0.37, Scale::count,
+     Source::guess},
     {Key::unknown_interval, "the same, of a multiprocessor", 1, 0.25, 4, Scale::cycles, Source::guess},
     {Key::l2_beside, "ld.global, L2 hit, while copies queue for L2", 838, 400, 1400, Scale::cycles,
      Source::guess, "an H200's part of the queue"},

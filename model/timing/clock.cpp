@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "model/timing/clock_state.h"
+#include "model/timing/clock/state.h"
 
 namespace bitwell::timing {
 namespace {

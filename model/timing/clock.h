@@ -14,10 +14,13 @@
 #include "model/run/turns/chooser.h"
 #include "model/timing/cost.h"
 #include "model/timing/lines.h"
+#include "model/timing/machine_code.h"
 #include "model/timing/multiprocessor.h"
 #include "model/timing/path.h"
 
 namespace bitwell::timing {
+
+struct CodeCounts;
 
 // How much of a launch's device is looked at.
 struct Extent {
@@ -70,6 +73,8 @@ class Clock final : public run::Timekeeper {
   // PTX lines whose instructions take half as long as the table says: what computes, waits, orders or reads
   // tensor memory. Before it begins.
   void shorten(std::set<int> lines) { shortened_ = std::move(lines); }
+  // What was made of the PTX; nullptr, and without it: not known. Before it begins.
+  void set_code(std::shared_ptr<const MachineCode> code) { code_ = std::move(code); }
   Seen seen() const;
 
   uint64_t chosen(uint64_t started) const override;
@@ -121,6 +126,9 @@ class Clock final : public run::Timekeeper {
   class Notes;
   Info classify(const isa::Op& op, const isa::Line& line, double warps, uint32_t predicate);
   std::vector<uint32_t> predicated(const isa::Function& function) const;
+  std::vector<uint32_t> predicated_in_code(const isa::Function& function) const;
+  void cost_by_code(const isa::Function& function, std::vector<Info>& out) const;
+  void cost_by_counts(const CodeCounts& counts, double each, bool leaps, Info& info) const;
   bool classify_barrier(std::string_view name, double warps, Info& out) const;
   void join_pairs(const isa::Function& function, std::vector<Info>& out) const;
   static void order_loads(const isa::Function& function, std::vector<Info>& out);
@@ -276,6 +284,7 @@ class Clock final : public run::Timekeeper {
   Time turn_begin_ = 0;
   int turn_line_ = 0;
   std::set<int> shortened_;
+  std::shared_ptr<const MachineCode> code_;
   std::unique_ptr<Watched> watched_;
   machine::Memory* global_ = nullptr;
   struct Region {

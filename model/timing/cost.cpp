@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "model/machine/failure.h"
-#include "model/timing/tables.h"
 
 namespace bitwell::timing {
 

@@ -86,6 +86,9 @@ enum class Key : uint8_t {
   cp_async_latency,
   queue,            // wavefronts that may wait for the port of shared memory and L1
   unknown_latency,  // of an instruction without a row
+  // Machine code that is not one kind of instruction alone.
+  code_slower,     // so many times what probes of one kind say
+  pipes_together,  // that part of the less busy one's time two pipes that are busy are slower
   unknown_interval,
   mma_latency,  // of mma.sync without a row
   mma_interval,
@@ -194,5 +197,9 @@ const Device* device(std::string_view name);
 bool runs(const Device& device, std::string_view target);
 // One that does; where none does, the first.
 const Device& device_for(std::string_view target);
+
+// The tables, one for each device.
+const Device& h200();
+const Device& b200();
 
 }  // namespace bitwell::timing

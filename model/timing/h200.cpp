@@ -1,5 +1,5 @@
 // What an H200 costs: experiments/results/time_probes.csv, a test holds both together.
-#include "model/timing/tables.h"
+#include "model/timing/cost.h"
 
 namespace bitwell::timing {
 namespace {
@@ -122,6 +122,12 @@ constexpr Cost kH200Costs[] = {
     {Key::queue, "wavefronts that wait for the port of shared memory", 16, 4, 32, Scale::count,
      Source::guess},
     {Key::unknown_latency, "an instruction without a row", 10, 4, 40, Scale::cycles, Source::guess},
+    // A mix of lop3, mad.lo and fma.f16x2 by 5, 4 and 1 takes 1.05 to 1.4 times what the busiest pipe does on
+    // an H200, by how many warps there are; two kinds alone take 1.0 to 1.1 times that.
+    {Key::code_slower, "machine code of several kinds, to a probe of each", 1.1, 1, 1.2, Scale::count,
+     Source::fitted, "gemv 7168x16384x1, 4096x7168x8, 7168x2048x4"},
+    {Key::pipes_together, "and of the less busy of two pipes that part more", 0.18, 0.02, 0.37, Scale::count,
+     Source::fitted, "gemv 7168x16384x1, 4096x7168x8, 7168x2048x4"},
     {Key::unknown_interval, "the same, of a multiprocessor", 1, 0.25, 4, Scale::cycles, Source::guess},
     {Key::l2_beside, "ld.global, L2 hit, while copies queue for L2", 1462.17, 545, 2249, Scale::cycles,
      Source::device, "ld.global.cg, L2, beside copies of all multiprocessors", "16 stages of 8192 bytes"},

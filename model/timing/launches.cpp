@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "model/isa/form/reserved_shared.h"
 #include "model/machine/arch.h"
@@ -63,8 +64,11 @@ Launches::Launches(const Device& device, uint32_t most, std::vector<FromDram> fr
     : device_(device), most_(most), from_dram_(std::move(from_dram)) {}
 
 run::Timekeeper& Launches::begins(const run::Grid& grid) {
-  const run::Residency held = run::residency(grid.program, grid.shape);
+  run::Shape shape = grid.shape;
+  if (shape.registers == 0 && code_ != nullptr) shape.registers = code_->registers;
+  const run::Residency held = run::residency(grid.program, shape);
   TimedLaunch l;
+  l.code = std::exchange(code_, nullptr);
   l.entry = grid.name();
   l.ctas = grid.ctas();
   l.clusters = held.all;
@@ -100,6 +104,7 @@ run::Timekeeper& Launches::begins(const run::Grid& grid) {
   if (clock_ != nullptr) before_ += clock_->seen().cycles;
   clock_ = clocks_.back().get();
   if (number < shortened_.size()) clock_->shorten(shortened_[number]);
+  clock_->set_code(l.code);
   launches_.push_back(std::move(l));
   return *clock_;
 }

@@ -16,6 +16,7 @@ struct TimedLaunch {
   uint32_t cluster_size = 1, groups = 1;  // of multiprocessors, on the device, that have work
   bool sampled = false;                   // not every cluster was run
   bool sure_of_residents = false;
+  std::shared_ptr<const MachineCode> code{};  // that it was timed by; nullptr: by PTX alone
   Extent extent;
   Seen seen;
   double cycles = 0;  // of the whole launch
@@ -32,6 +33,8 @@ class Launches final : public run::ByTime {
 
   // By launch: PTX lines whose instructions take half as long as the table says.
   void shorten(std::vector<std::set<int>> lines) { shortened_ = std::move(lines); }
+  // What an assembler made of the launch that begins next; nullptr, and without it: not known.
+  void set_code(std::shared_ptr<const MachineCode> code) { code_ = std::move(code); }
   // Of the turn under way, in microseconds since the first launch began: when it began, and how far it has
   // come. A launch begins when all of the one before has ended.
   struct Instant {
@@ -50,6 +53,7 @@ class Launches final : public run::ByTime {
   uint32_t most_;
   std::vector<FromDram> from_dram_;
   std::vector<std::set<int>> shortened_;
+  std::shared_ptr<const MachineCode> code_;
   std::vector<std::unique_ptr<Clock>> clocks_;
   Clock* clock_ = nullptr;  // of the launch that runs
   double before_ = 0;       // cycles of those that have

@@ -217,7 +217,7 @@ class Quarter {
   // last of them does.
   class Asks {
    public:
-    void add_issues(Time issues) { often_.add(kIssue, issues, kCycle); }
+    void add_issues(Time issues) { often_.add(kIssue, issues, std::min(issues, kCycle)); }
     void add(Pipe pipe, Time amount, Time last) {
       if (pipe != Pipe::sfu) return often_.add(static_cast<size_t>(pipe), amount, last);
       sfu_ = amount;

@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "model/strict_json/write.h"
-#include "model/timing/tables.h"
 #include "verify/cli/command.h"
 #include "verify/cli/memory_guard.h"
 #include "verify/cli/picture/time_picture.h"
@@ -32,6 +31,7 @@ struct TimeOptions {
   std::string trace;    // path, or empty
   std::string picture;  // likewise
   bool what_if = false;
+  bool ptx_alone = false;
   std::optional<uint32_t> clusters;
   uint32_t rows = 12;
   bool all = false;
@@ -65,19 +65,21 @@ std::string who(const session::LaunchTime& l, const timing::Path::Part& p) {
 
 nlohmann::json facts(const session::LaunchTime& l) {
   const timing::Seen& s = l.launch.seen;
-  nlohmann::json out{{"entry", l.launch.entry},
-                     {"us", l.estimate.us},
-                     {"low_us", l.estimate.low},
-                     {"high_us", l.estimate.high},
-                     {"bound_by", l.estimate.kind},
-                     {"made_of", l.estimate.made},
-                     {"cycles", l.launch.cycles},
-                     {"shares",
-                      {{"tensor", s.tensor},
-                       {"issue", s.issue},
-                       {"shared_memory", s.memory},
-                       {"l2", s.l2},
-                       {"dram", s.dram}}}};
+  nlohmann::json out{
+      {"entry", l.launch.entry},
+      {"us", l.estimate.us},
+      {"low_us", l.estimate.low},
+      {"high_us", l.estimate.high},
+      {"bound_by", l.estimate.kind},
+      {"made_of", l.estimate.made},
+      {"cycles", l.launch.cycles},
+      {"machine_code", l.launch.code == nullptr ? nlohmann::json() : nlohmann::json(l.launch.code->by)},
+      {"shares",
+       {{"tensor", s.tensor},
+        {"issue", s.issue},
+        {"shared_memory", s.memory},
+        {"l2", s.l2},
+        {"dram", s.dram}}}};
   for (const timing::Path::Part& p : s.path)
     out["path"].push_back({{"who", who(l, p)},
                            {"epilogue", l.epilogue.count(p.line) != 0},
@@ -196,6 +198,16 @@ void print(const session::LaunchTime& l, const std::optional<launch::Measured>& 
   print_loops(l, o);
 }
 
+// "of PTX, not of machine code", or whose machine code it is of.
+std::string made_of(const session::TimeAnswer& answer) {
+  std::set<std::string> by;
+  for (const session::LaunchTime& l : answer.launches)
+    by.insert(l.launch.code == nullptr ? "" : l.launch.code->by);
+  if (by.size() == 1 && !by.begin()->empty()) return "of the instructions that " + *by.begin() + " makes";
+  if (by.size() == 1) return "of PTX, not of machine code";
+  return "some launches of machine code, some of PTX";
+}
+
 void time(const TimeOptions& o) {
   const launch::MemoryWatch watch = stopped_before_the_machine("the launch");
   launch::LaunchFile file = launch::read_launch(o.path);
@@ -221,6 +233,7 @@ void time(const TimeOptions& o) {
       }};
     };
   question.what_if = o.what_if;
+  question.asks_ptxas = !o.ptx_alone;
   question.most = o.all ? 0 : o.clusters.value_or(question.most);
   if (o.clusters) question.whole_up_to = 0;
   const session::TimeAnswer answer = session::time_of(question);
@@ -237,6 +250,7 @@ void time(const TimeOptions& o) {
                        {"low_us", answer.low},
                        {"high_us", answer.high},
                        {"launches", nlohmann::json::array()}};
+    if (!answer.why_no_code.empty()) out["why_no_machine_code"] = answer.why_no_code;
     for (const session::LaunchTime& l : answer.launches) out["launches"].push_back(facts(l));
     if (file.launch.measured) out["launches"][0]["measured"] = facts(*file.launch.measured, *answer.device);
     for (const session::WhatIf& w : answer.what_if)
@@ -245,8 +259,9 @@ void time(const TimeOptions& o) {
     return;
   }
   const std::string_view name = answer.device->called;
-  fmt::print("A model of {} {}, not a measurement: of PTX, not of machine code.\n",
-             name[0] == 'H' ? "an" : "a", name);
+  fmt::print("A model of {} {}, not a measurement: {}.\n", name[0] == 'H' ? "an" : "a", name,
+             made_of(answer));
+  if (!answer.why_no_code.empty()) fmt::print("No machine code: {}\n", answer.why_no_code);
   if (name == timing::b200().called)
     fmt::print("Its costs are published by others, or guessed: none of them is a probe of ours.\n");
   for (const std::string& target : answer.foreign)
@@ -285,6 +300,8 @@ void add_time(CLI::App& app) {
           "Unless it is given, launches of few instructions are run whole")
       ->check(whole(1, 1000000))
       ->default_str("8");
+  command->add_flag("--ptx-alone", options->ptx_alone,
+                    "Do not ask ptxas what it makes of the kernel and how many registers that takes");
   command->add_flag("--all", options->all, "Run every cluster, on every multiprocessor");
   command->add_option("--rows", options->rows, "Rows of what the end waited for")
       ->check(whole(0, 1000000))

@@ -21,4 +21,11 @@ struct LineCode {
 // Throws InputError where the bytes are no such cubin.
 std::map<int64_t, LineCode> code_of_lines(std::string_view cubin);
 
+// Opcodes (the lowest 9 bits of an instruction), and how many instructions of a line have them.
+using Opcodes = std::map<uint32_t, uint32_t>;
+// By PTX line, of the same cubins: all instructions. Throws as code_of_lines.
+std::map<int64_t, Opcodes> opcodes_of_lines(std::string_view cubin);
+// Registers of a thread of that entry; 0: the cubin has no such entry.
+uint32_t registers_of(std::string_view cubin, std::string_view entry);
+
 }  // namespace bitwell::contraction

@@ -121,9 +121,8 @@ std::string without_cuda_lines(const std::string& text) {
         line.clear();
   return out;
 }
-}  // namespace
 
-std::map<int64_t, LineCode> assembled(const std::string& text, const std::string& target) {
+std::string cubin_of(const std::string& text, const std::string& target) {
   const std::string ptxas = ptxas_path();
   const Folder folder;
   const fs::path source = folder.path / "k.ptx", cubin = folder.path / "k.cubin", said = folder.path / "said";
@@ -131,7 +130,13 @@ std::map<int64_t, LineCode> assembled(const std::string& text, const std::string
   if (!ran({ptxas, "-arch=" + target, "-lineinfo", "-o", cubin.string(), source.string()}, said))
     throw machine::InputError("ptxas " + version_of(ptxas) + " (" + ptxas + ") does not take it for " +
                               target + ": " + error_in(contents(said)));
-  return code_of_lines(contents(cubin));
+  return contents(cubin);
+}
+
+}  // namespace
+
+std::map<int64_t, LineCode> assembled(const std::string& text, const std::string& target) {
+  return code_of_lines(cubin_of(text, target));
 }
 
 ByPtxas contracted_by_ptxas(const std::string& text, const std::string& entry) {
@@ -143,6 +148,19 @@ ByPtxas contracted_by_ptxas(const std::string& text, const std::string& entry) {
   out.target = target.arch != nullptr && target.arch->sm >= kOldest ? module.target : "sm_90";
   out.version = version_of(ptxas_path());
   out.contracted = contracted(text, module, assembled(without_cuda_lines(needed), out.target));
+  return out;
+}
+
+Assembly assembly_by_ptxas(const std::string& text, const std::string& entry, int sm) {
+  const std::string needed = ptx::reached_from(text, entry);
+  Assembly out;
+  out.target = ptx::parse(needed).target;
+  if (!out.target.empty() && std::isdigit(static_cast<unsigned char>(out.target.back())) != 0)
+    out.target = "sm_" + std::to_string(sm);
+  out.version = version_of(ptxas_path());
+  const std::string cubin = cubin_of(without_cuda_lines(needed), out.target);
+  out.lines = opcodes_of_lines(cubin);
+  out.registers = registers_of(cubin, entry);
   return out;
 }
 

@@ -17,6 +17,17 @@ std::string ptxas_path(const std::vector<std::string>& folders = usual_folders()
 // where it does not take the text: with the first error that it names.
 std::map<int64_t, LineCode> assembled(const std::string& text, const std::string& target);
 
+// What ptxas makes of what an entry can come to.
+struct Assembly {
+  std::string version, target;  // "13.0.88", "sm_90a"
+  std::map<int64_t, Opcodes> lines;
+  uint32_t registers = 0;  // of a thread
+};
+
+// For a device of that sm (90, 100), as its driver does it; where the text's target is one device's alone
+// (sm_90a), for that. Throws as contracted_by_ptxas.
+Assembly assembly_by_ptxas(const std::string& text, const std::string& entry, int sm);
+
 struct ByPtxas {
   Contracted contracted;
   std::string version;  // "13.0.88"

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace bitwell::image {
 
@@ -34,7 +35,7 @@ class Elf {
   // Nothing where the file ends before it, or its sections have no names.
   const std::optional<Elf64_Ehdr>& header() const { return header_; }
 
-  // `f` of each section's name, contents and number; whether all of them are there.
+  // `f` of each section's name, and its contents and number or its header; whether all of them are there.
   template <class F>
   bool each(F f) const {
     for (uint32_t i = 0; header_ && i < header_->e_shnum; ++i) {
@@ -43,7 +44,11 @@ class Elf {
       if (s->sh_type == SHT_NOBITS || s->sh_type == SHT_NULL) continue;
       const auto inside = contents(*s);
       if (!inside || s->sh_name >= names_.size()) return false;
-      f(text_of(names_.substr(s->sh_name)), *inside, i);
+      const std::string name = text_of(names_.substr(s->sh_name));
+      if constexpr (std::is_invocable_v<F, const std::string&, const Elf64_Shdr&>)
+        f(name, *s);
+      else
+        f(name, *inside, i);
     }
     return header_.has_value();
   }

@@ -1,8 +1,16 @@
 #include "verify/session/time.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <tuple>
+#include <utility>
 
 #include "model/timing/loops.h"
+#include "verify/contraction/ptxas.h"
+#include "verify/launch/entry_text.h"
+#include "verify/launch/modules.h"
 
 namespace bitwell::session {
 
@@ -15,10 +23,42 @@ const timing::Device& table_of(const std::string& name) {
   throw machine::InputError("there is no table of costs of '" + name + "'; there is one of " + all);
 }
 
+// What ptxas makes of a kernel, or why that is not known.
+struct Made {
+  std::shared_ptr<const timing::MachineCode> code;
+  std::string why_not;
+};
+
+// Each is asked for once, for any number of threads: many questions are of one kernel.
+Made made_of(const isa::Module& module, const std::string& entry, int sm) {
+  static std::mutex mutex;
+  static std::map<std::tuple<size_t, size_t, std::string, int>, Made> all;
+  const std::string& text = module.text();
+  const std::tuple key(text.size(), std::hash<std::string>()(text), launch::entry_of(module, entry), sm);
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto known = all.find(key); known != all.end()) return known->second;
+  }
+  Made out;
+  try {
+    contraction::Assembly made = contraction::assembly_by_ptxas(text, std::get<2>(key), sm);
+    const auto code = std::make_shared<timing::MachineCode>();
+    code->by = "ptxas " + made.version + " for " + made.target;
+    code->lines = std::move(made.lines);
+    code->registers = made.registers;
+    out.code = code;
+  } catch (const machine::InputError& e) {
+    out.why_not = e.what();
+  }
+  const std::lock_guard lock(mutex);
+  return all.try_emplace(key, out).first->second;
+}
+
 struct Timed {
   std::vector<timing::TimedLaunch> launches;
   std::vector<timing::FromDram> from_dram;
   std::vector<std::shared_ptr<const isa::Program>> programs;
+  std::string why_no_code;
 };
 
 Timed run_once(const TimeQuestion& question, const timing::Device& device, uint32_t most,
@@ -31,8 +71,15 @@ Timed run_once(const TimeQuestion& question, const timing::Device& device, uint3
   options.checked = false;
   options.chooser = &clocks;
   if (observed && question.observer) options.observers.push_back(question.observer(clocks));
-  question.run(options,
-               [&](const std::shared_ptr<const isa::Program>& program) { out.programs.push_back(program); });
+  question.run(options, [&](const std::shared_ptr<const isa::Program>& program, const isa::Module& module,
+                            const std::string& entry) {
+    if (question.asks_ptxas) {
+      Made made = made_of(module, entry, device.sm);
+      clocks.set_code(std::move(made.code));
+      if (!made.why_not.empty()) out.why_no_code = made.why_not;
+    }
+    out.programs.push_back(program);
+  });
   out.launches = clocks.timed();
   out.from_dram = clocks.from_dram();
   return out;
@@ -101,10 +148,17 @@ void check_device(const std::string& name) { table_of(name); }
 TimeQuestion time_question(const launch::Launch& launch) {
   TimeQuestion out;
   if (launch.module != nullptr) out.device = timing::device_for(launch.module->heads().target).name;
-  out.run = [&launch](const run::Options& options, const TimeQuestion::Begins& begins) {
+  const auto modules = std::make_shared<launch::Modules>();
+  out.run = [&launch, modules](const run::Options& options, const TimeQuestion::Begins& begins) {
     launch::simulate(launch, options, false,
-                     [&](const std::shared_ptr<const isa::Program>& program, const launch::Step*,
-                         const machine::Memory*) { begins(program); });
+                     [&](const std::shared_ptr<const isa::Program>& program, const launch::Step* step,
+                         const machine::Memory*) {
+                       if (step == nullptr)
+                         begins(program, *(*modules)(launch), launch.entry);
+                       else
+                         begins(program, step->module != nullptr ? *step->module : *modules->of(step->ptx),
+                                step->entry);
+                     });
   };
   return out;
 }
@@ -144,6 +198,7 @@ TimeAnswer time_of(const TimeQuestion& question) {
     out.launches.push_back(
         {std::move(timed.launches[i]), e, timed.programs.at(i), timing::epilogue_of(*timed.programs.at(i))});
   }
+  out.why_no_code = std::move(timed.why_no_code);
   if (question.what_if) out.what_if = what_if(question, device, most, from_dram, out);
   return out;
 }

@@ -13,8 +13,10 @@
 namespace bitwell::session {
 
 struct TimeQuestion {
-  // Runs what is timed from its beginning, as often as it is called, and tells of each program that begins.
-  using Begins = std::function<void(const std::shared_ptr<const isa::Program>&)>;
+  // Runs what is timed from its beginning, as often as it is called, and tells of each program that begins,
+  // with the module and the entry that it is of.
+  using Begins = std::function<void(const std::shared_ptr<const isa::Program>& program,
+                                    const isa::Module& module, const std::string& entry)>;
   std::function<void(const run::Options&, const Begins&)> run;
   std::string device = "h200";
   // Clusters on a multiprocessor, one after the other, that are run; 0: all of the launch.
@@ -26,6 +28,8 @@ struct TimeQuestion {
   std::function<machine::Observer(const timing::Launches&)> observer{};
   // Whether what would change it most is asked too: a run of the model for each kind of cost.
   bool what_if = false;
+  // Whether ptxas is asked what it makes of each kernel, where there is one. Else PTX is all that is known.
+  bool asks_ptxas = true;
   // Other costs than the device's table has.
   std::shared_ptr<const timing::Changed> costs{};
 };
@@ -49,6 +53,8 @@ struct TimeAnswer {
   std::vector<LaunchTime> launches;  // in order
   double us = 0, low = 0, high = 0;  // of all
   bool whole = false;                // clusters wait for one another, so that all were run
+  // Why one was timed by its PTX alone though ptxas was asked; empty: none was.
+  std::string why_no_code;
   // Targets of launches whose code that device does not run; what would it cost if it did is then the answer.
   std::set<std::string> foreign;
   // The one that spares most comes first.

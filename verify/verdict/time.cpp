@@ -34,6 +34,8 @@ TimedCase time_case(const suite::Case& of, const Plan& plan, const std::string& 
     out.us = answer.us;
     out.low = answer.low;
     out.high = answer.high;
+    out.by_code = std::all_of(answer.launches.begin(), answer.launches.end(),
+                              [](const auto& l) { return l.launch.code != nullptr; });
     const auto longest =
         std::max_element(answer.launches.begin(), answer.launches.end(),
                          [](const auto& a, const auto& b) { return a.estimate.us < b.estimate.us; });
@@ -55,8 +57,8 @@ session::TimeQuestion time_question(const suite::Chain& chain, launch::Modules& 
     suite::Chain copy = chain;
     suite::simulate(
         copy, [&](const launch::Launch& l) { return modules(l); }, options, false,
-        [&](const launch::Launch&, const std::shared_ptr<const isa::Module>&,
-            const std::shared_ptr<const isa::Program>& program) { begins(program); });
+        [&](const launch::Launch& one, const std::shared_ptr<const isa::Module>& module,
+            const std::shared_ptr<const isa::Program>& program) { begins(program, *module, one.entry); });
   };
   return out;
 }

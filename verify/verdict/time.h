@@ -15,6 +15,7 @@ struct TimedCase {
   std::string device;    // whose costs: "H200"; empty: none has a table for this code
   std::string bound_by;  // of the launch that takes longest
   double us = 0, low = 0, high = 0;
+  bool by_code = false;   // by the machine code of all launches
   std::string why_not{};  // it has no time; else empty
 };
 

@@ -59,7 +59,10 @@ std::string time_table(const std::vector<verdict::TimedCase>& timed,
     row.push_back(t.why_not);
     rows.push_back(std::move(row));
   }
-  return "What they would take, by a model: of PTX, not of machine code\n\n" +
+  const bool by_code =
+      std::all_of(timed.begin(), timed.end(), [](const auto& t) { return t.us == 0 || t.by_code; });
+  return std::string("What they would take, by a model: ") +
+         (by_code ? "of the instructions that ptxas makes" : "of PTX, not of machine code") + "\n\n" +
          terminal::table({{"largest shape"},
                           {"kernel"},
                           {"architecture"},

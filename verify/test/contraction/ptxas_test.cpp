@@ -3,7 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include "model/machine/failure.h"
 
@@ -132,6 +138,45 @@ TEST_F(Ptxas, OfATextWithoutFunctionsNothingIsFused) {
   const ByPtxas made =
       contracted_by_ptxas(".version 8.7\n.target sm_90a\n.address_size 64\n.global .b32 a = 7;\n", "");
   EXPECT_EQ(made.contracted.sums, 0u);
+}
+
+// What ptxas -v says in words.
+std::string said_registers(const std::string& text, const std::string& target) {
+  const std::string path = "/tmp/ptxas_test." + std::to_string(getpid());
+  std::ofstream(path + ".ptx") << text;
+  const std::string command = ptxas_path() + " -v -arch=" + target + " -o /dev/null " + path + ".ptx 2>&1";
+  std::string out;
+  FILE* const said = popen(command.c_str(), "r");
+  for (int c = 0; said != nullptr && (c = std::fgetc(said)) != EOF;) out += static_cast<char>(c);
+  if (said != nullptr) pclose(said);
+  std::filesystem::remove(path + ".ptx");
+  const size_t at = out.find("Used ");
+  return at == std::string::npos ? out : out.substr(at + 5, out.find(' ', at + 5) - at - 5);
+}
+
+TEST_F(Ptxas, ItsCodeIsKnownByLineAndSoAreItsRegisters) {
+  constexpr uint32_t kFfma = 0x023, kStg = 0x186;
+  const std::string body = "  fma.rn.f32 %f5, %f1, %f2, %f3;\n  st.global.f32 [%rd2], %f5;\n";
+  const struct {
+    const char *target, *code;
+    int sm;
+  } cases[] = {{"sm_90a", "sm_90a", 90},
+               {"sm_80", "sm_90", 90},
+               {"sm_90", "sm_100", 100},
+               {"sm_100a", "sm_100a", 100}};
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.code);
+    const std::string text = text_of(c.target, body);
+    const auto line = [&](const char* of) {
+      return std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find(of)), '\n') + 1;
+    };
+    const Assembly made = assembly_by_ptxas(text, "k", c.sm);
+    EXPECT_EQ(made.target, c.code);
+    EXPECT_EQ(made.lines.at(line("fma.rn")).at(kFfma), 1u);
+    EXPECT_EQ(made.lines.at(line("st.global.f32 [%rd2]")).at(kStg), 1u);
+    EXPECT_EQ(std::to_string(made.registers), said_registers(text, c.code));
+    EXPECT_NE(made.registers, 0u);
+  }
 }
 
 TEST_F(Ptxas, WhatItDoesNotTakeIsNamed) {

@@ -13,6 +13,7 @@ namespace {
 double in_full(const std::string& body, uint32_t threads) {
   const launch::Launch l = launch_of(kernel(body), 1, threads);
   session::TimeQuestion q = session::time_question(l);
+  q.asks_ptxas = false;
   q.most = 0;  // in full
   return session::time_of(q).launches.at(0).launch.cycles;
 }
@@ -159,6 +160,34 @@ TEST(HeldBack, ALoadOfSharedMemoryStandsBehindItsStores) {
   EXPECT_NEAR(
       of("st.shared.b32 [%r1+64], 0;\nst.shared.b32 [%r1], %r3;\n") - of("st.shared.b32 [%r1+64], 0;\n"),
       dram, 0.3 * dram);
+}
+
+// Two rows of one block come late. What comes of the one that is there soon does not wait for the other.
+TEST(HeldBack, ARowWaitsForWhatItComesOfAlone) {
+  const std::string chain = repeated(24, "ld.shared.b32 %r2, [%r4];\nadd.s32 %r4, %r2, %r3;\n");
+  const std::string set = "mov.b32 %r3, tile;\n", soon = "ld.shared.b32 %r2, [%r3];\n";
+  const std::string late = "ld.global.b32 %r1, [%a0];\n";
+  const std::string sums = "add.f32 %f2, %f1, %f1;\nadd.s32 %r5, %r1, %r0;\nadd.s32 %r4, %r2, %r3;\n";
+  const std::string kept = "st.global.b32 [%a0+512], %r5;\n";
+  const double memory = in_full(set + soon + late + sums + kept, 32);
+  const double walk = in_full(set + soon + "mov.b32 %r1, %r0;\n" + sums + chain, 32);
+  const double both = in_full(set + soon + late + sums + chain + kept, 32);
+  EXPECT_GT(walk, 500);
+  EXPECT_GT(memory, 500);
+  EXPECT_LT(both, std::max(memory, walk) + 100);
+}
+
+// A sum that is joined with the next one has no time of its own; it is there when both of its terms are.
+TEST(HeldBack, AJoinedSumWaitsForEachOfItsTerms) {
+  for (const std::string terms : {"%r1, %r0", "%r0, %r1"}) {
+    const auto walk = [&](const std::string& from) {
+      return in_full("mov.b32 %r3, 128;\n" + from + "add.s32 %r2, " + terms +
+                         ";\nadd.s32 %r4, %r2, %r3;\ncvt.u64.u32 %a1, %r4;\nadd.u64 %a0, %a0, %a1;\n"
+                         "ld.global.b32 %r5, [%a0];\nadd.s32 %r6, %r5, %r5;\nst.global.b32 [%a0], %r6;\n",
+                     32);
+    };
+    EXPECT_GT(walk("ld.global.b32 %r1, [%a0];\n"), walk("mov.b32 %r1, %r0;\n") + 500) << terms;
+  }
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "model/timing/tables.h"
+#include "model/timing/cost.h"
 #include "one_kernel.h"
 
 namespace bitwell::timing {

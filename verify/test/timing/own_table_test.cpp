@@ -3,8 +3,8 @@
 
 #include <array>
 
+#include "model/timing/cost.h"
 #include "model/timing/path.h"
-#include "model/timing/tables.h"
 
 namespace bitwell::timing {
 namespace {

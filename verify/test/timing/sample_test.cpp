@@ -12,6 +12,7 @@ constexpr uint32_t kAll = 0, kSample = 8;  // clusters of a multiprocessor
 
 double cycles(const launch::Launch& l, uint32_t most) {
   session::TimeQuestion q = session::time_question(l);
+  q.asks_ptxas = false;
   q.most = most;
   q.whole_up_to = 0;
   return session::time_of(q).launches.at(0).launch.cycles;
@@ -45,6 +46,7 @@ TEST(Sample, IsNotTakenOfALaunchThatExecutesLittle) {
   const launch::Launch l = launch_of(loop(times), 40, 64);
   const auto asked = [&](double whole_up_to) {
     session::TimeQuestion q = session::time_question(l);
+    q.asks_ptxas = false;
     q.most = 1;
     q.whole_up_to = whole_up_to;
     return session::time_of(q).launches.at(0).launch;

@@ -6,8 +6,8 @@
 #include <random>
 #include <set>
 
+#include "model/timing/cost.h"
 #include "model/timing/launches.h"
-#include "model/timing/tables.h"
 #include "one_kernel.h"
 #include "verify/launch/launch.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "model/timing/tables.h"
+#include "model/timing/cost.h"
 #include "probed.h"
 
 namespace bitwell::timing {

@@ -10,6 +10,7 @@ namespace {
 // Whoever watches has each turn executed in its time: the plain way.
 void expect_as_each_turn_in_its_time(const launch::Launch& l) {
   session::TimeQuestion q = session::time_question(l);
+  q.asks_ptxas = false;
   q.most = 0;
   const timing::TimedLaunch fast = session::time_of(q).launches.at(0).launch;
   bool asked = false;

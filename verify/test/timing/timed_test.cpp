@@ -7,10 +7,10 @@
 #include <set>
 
 #include "model/run/turns/order.h"
+#include "model/timing/cost.h"
 #include "model/timing/lines.h"
 #include "model/timing/multiprocessor.h"
 #include "model/timing/server.h"
-#include "model/timing/tables.h"
 #include "one_kernel.h"
 #include "verify/launch/start.h"
 #include "verify/schedules/given.h"
@@ -22,6 +22,7 @@ namespace {
 
 session::TimeAnswer time_of(const launch::Launch& l, uint32_t most = 8) {
   session::TimeQuestion q = session::time_question(l);
+  q.asks_ptxas = false;
   q.most = most;
   q.whole_up_to = 0;
   return session::time_of(q);
@@ -420,6 +421,7 @@ wgmma.wait_group.sync.aligned 0;
 )"),
                                      1, 128);
   session::TimeQuestion q = session::time_question(l);
+  q.asks_ptxas = false;
   EXPECT_EQ(session::time_of(q).launches.at(0).launch.seen.without_row.size(), 0u);
   q.device = "b200";
   const session::LaunchTime t = session::time_of(q).launches.at(0);
@@ -430,6 +432,7 @@ wgmma.wait_group.sync.aligned 0;
 TEST(Timed, ADeviceWithoutATableIsNamed) {
   const launch::Launch l = launch_of(kPipeline, 1, 64);
   session::TimeQuestion q = session::time_question(l);
+  q.asks_ptxas = false;
   q.device = "h100";
   try {
     session::time_of(q);
@@ -444,6 +447,7 @@ TEST(Timed, CodeThatADeviceDoesNotRunIsSaid) {
   text.replace(text.find("sm_90a"), 6, "sm_100a");
   const launch::Launch l = launch_of(text, 1, 64);
   session::TimeQuestion q = session::time_question(l);
+  q.asks_ptxas = false;
   EXPECT_EQ(q.device, "b200");
   EXPECT_TRUE(session::time_of(q).foreign.empty());
   q.device = "h200";

@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstring>
 
-#include "model/timing/clock_issue.h"
+#include "model/timing/clock/issue.h"
 
 namespace bitwell::timing {
 namespace {

@@ -3,7 +3,7 @@
 #include <bit>
 #include <cmath>
 
-#include "model/timing/clock_state.h"
+#include "model/timing/clock/state.h"
 
 namespace bitwell::timing {
 

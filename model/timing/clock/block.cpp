@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "model/timing/clock_issue.h"
+#include "model/timing/clock/issue.h"
 
 namespace bitwell::timing {
 
@@ -27,10 +27,10 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
   if (b.branches && !infos[to].has_row) b.lacks_rows = true;
   struct Known {
     Time at = 0;
-    uint64_t needs = 0;     // what it comes of, of what was there before
-    int64_t is = -1;        // no more than another name of that row, which was there before
-    bool made = false;      // within the block
-    uint32_t position = 0;  // of the operation that made it
+    uint64_t needs = 0;  // what it comes of, of what was there before
+    int64_t is = -1;     // no more than another name of that row, which was there before
+    bool made = false;   // within the block
+    Time position = 0;   // of the operation that made it
   };
   std::unordered_map<uint32_t, Known> rows;
   std::unordered_map<uint32_t, uint32_t> before;  // rows that were there: their number in b.ins
@@ -38,6 +38,7 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
   std::array<Time, kPipes> work{}, last{};
   Time clock = 0;
   uint64_t behind = 0;  // what all that follows comes of
+  Time over = 0;        // where that begins
   const auto in = [&](uint32_t row) -> uint32_t {
     const auto [at, is_new] = before.try_emplace(row, static_cast<uint32_t>(b.ins.size()));
     if (is_new) {
@@ -53,69 +54,75 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
     const Info& i = infos[pc];
     if (!i.has_row) b.lacks_rows = true;
     if (i.kind != OpKind::arithmetic || i.in_warp || i.ends_block) return b;  // is not plain
-    if (i.predicates) continue;
+    if (i.predicates && i.issued == 0) continue;
     Known made;
     made.made = true;
     made.position = b.issues;
     Time start = clock;
     std::vector<uint32_t> used;  // ins that it reads itself
-    for (const uint32_t s : sources(i)) {
+    const auto all = sources(i);
+    // The name of one row that was there before: it costs nothing, and nobody waits for it here.
+    const auto before_it = [&](uint32_t s) -> int64_t {
       const auto known = rows.find(s);
-      if (known != rows.end() && known->second.is < 0) {
-        made.needs |= known->second.needs;
-        start = std::max(start, known->second.at);
-      } else {
-        const uint32_t row = known == rows.end() ? s : static_cast<uint32_t>(known->second.is);
-        if (i.renames) {
-          made.is = row;
-        } else {
-          used.push_back(in(row));
+      return known == rows.end() ? s : known->second.is;
+    };
+    if (i.renames && all.size() == 1) made.is = before_it(all.front());
+    if (made.is < 0)
+      for (const uint32_t s : all) {
+        if (const int64_t row = before_it(s); row >= 0) {
+          used.push_back(in(static_cast<uint32_t>(row)));
           made.needs |= b.ins[used.back()].bit;
+        } else {
+          made.needs |= rows[s].needs;
+          start = std::max(start, rows[s].at);
         }
       }
-    }
     if (i.renames) {
-      // A name of several rows, or of one that was made here, is there when they are.
-      if (made.needs != 0 || sources(i).empty() || start > clock) made.is = -1;
-      made.at = sources(i).empty() ? clock : start;
+      for (const uint32_t k : used)
+        if (b.ins[k].use < 0 || start < b.ins[k].use) b.ins[k].use = start;
+      made.at = all.empty() ? clock : start;
       for (const uint32_t d : results(i)) rows[d] = made;
       continue;
     }
     made.needs |= behind;
     Quarter::Asks issue, work_of_it;
-    issue.add_issues(kCycle);
+    issue.add_issues(i.issued);
     start = alone.run(start, issue);
     Time done = start;
     if (i.interval > 0) {
-      work_of_it.add(i.pipe, i.interval, i.interval);
+      for (size_t p = 0; p < kPipes; ++p)
+        if (i.work[p] > 0) work_of_it.add(static_cast<Pipe>(p), i.work[p], i.work[p]);
       done = alone.run(start, work_of_it) + i.latency;
     }
     const Time end = std::max(start, done - i.latency);
-    const auto pipe = static_cast<size_t>(i.pipe);
-    clock += kCycle;
-    ++b.issues;
+    clock += i.issued;
+    b.issues += i.issued;
     ++b.by_source[static_cast<size_t>(i.source)];
-    work[pipe] += i.interval;
-    if (i.interval > 0) last[pipe] = i.interval;
+    for (size_t p = 0; p < kPipes; ++p) {
+      work[p] += i.work[p];
+      if (i.work[p] > 0) last[p] = i.work[p];
+    }
     b.length = std::max(b.length, end);
     for (const uint32_t k : used)
       if (b.ins[k].use < 0 || start < b.ins[k].use) b.ins[k].use = start;
     for (size_t k = 0; k < b.ins.size(); ++k)
       if (Block::In& one = b.ins[k]; (made.needs & one.bit) != 0) {
         one.end = std::max(one.end, end);
-        ++one.issues;
-        b.parts[k].work[pipe] += i.interval;
+        one.issues += i.issued;
+        for (size_t p = 0; p < kPipes; ++p) b.parts[k].work[p] += i.work[p];
       }
     made.at = done;
     if (i.branches_within) {
       clock = std::max(clock, done);
       behind = made.needs;
-      b.over.part = made.position;
+      over = made.position;
     }
     for (const uint32_t d : results(i)) rows[d] = made;
   }
-  const auto part = [&](uint32_t position) { return b.issues == 0 ? 0 : (position << 16) / b.issues; };
-  b.over = {Block::kNone, clock, part(b.over.part), behind};
+  const auto part = [&](Time position) {
+    return static_cast<uint32_t>(b.issues == 0 ? 0 : (position << 16) / b.issues);
+  };
+  b.over = {Block::kNone, clock, part(over), behind};
   for (const auto& [row, known] : rows) {
     if (row >= kept_rows_) continue;
     if (known.is >= 0)
@@ -132,10 +139,10 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
     }
   b.ins.resize(kept);
   b.parts.resize(kept);
-  const auto ask = [&](uint32_t issues, const auto& amount) {
+  const auto ask = [&](Time issues, const auto& amount) {
     Quarter::Asks out;
     if (issues == 0) return out;
-    out.add_issues(issues * kCycle);
+    out.add_issues(issues);
     for (size_t p = 0; p < kPipes; ++p)
       if (const Time asked = amount(p); work[p] > 0 && asked > 0)
         out.add(static_cast<Pipe>(p), asked, last[p]);
@@ -184,6 +191,13 @@ uint32_t Clock::block(int function, uint32_t from, uint32_t to) {
   WarpTime::Row* const rows = w.rows;
   // What is late holds back what needs it.
   Time alone = begin + b.length, late_by = 0;
+  struct Late {
+    uint64_t bit;
+    Time by;
+    int line;
+  };
+  std::array<Late, kMostBits> all;
+  size_t count = 0;
   uint64_t late = 0;
   int loaded = 0;
   const Block::In* latest = nullptr;
@@ -192,6 +206,11 @@ uint32_t Clock::block(int function, uint32_t from, uint32_t to) {
     for (const Block::In* in = b.ins.data(); in != end; ++in) {
       const Time by = rows[in->row].at - begin - in->use;
       if (by <= 0) continue;
+      // Those behind the last bit share it.
+      if ((late & in->bit) == 0)
+        all[count++] = {in->bit, by, rows[in->row].line};
+      else if (all[count - 1].by < by)
+        all[count - 1] = {in->bit, by, rows[in->row].line};
       late |= in->bit;
       alone = std::max(alone, begin + by + in->end);
       if (by > late_by) {
@@ -216,9 +235,22 @@ uint32_t Clock::block(int function, uint32_t from, uint32_t to) {
   }
   const Time held = end - alone;
   const Time given = std::max(w.given, begin + b.made + late_by + held);
+  // It waits for the latest of what it comes of.
   const auto made = [&](const Block::Out& out) -> WarpTime::Row {
-    const bool waits = (out.needs & late) != 0;
-    return {begin + out.at + (waits ? late_by : 0) + part_of(held, out.part), waits ? loaded : 0};
+    WarpTime::Row row{begin + out.at + part_of(held, out.part), 0};
+    if ((out.needs & late) == 0) return row;
+    Time by = late_by;
+    row.line = loaded;
+    if (count > 1) {
+      by = 0;
+      for (size_t k = 0; k < count; ++k)
+        if ((out.needs & all[k].bit) != 0 && all[k].by > by) {
+          by = all[k].by;
+          row.line = all[k].line;
+        }
+    }
+    row.at += by;
+    return row;
   };
   const Time clock = made(b.over).at;
   w.given = given;

@@ -2,7 +2,7 @@
 #pragma once
 #include <algorithm>
 
-#include "model/timing/clock_state.h"
+#include "model/timing/clock/state.h"
 
 namespace bitwell::timing {
 
@@ -54,7 +54,7 @@ inline constexpr Time kAhead = 1000 * kCycle;  // that a warp may go before the 
   Quarter& quarter = sm.quarters[w.quarter];
   const Time start = computes ? quarter.run_one(ready, i.asks) : quarter.issue(ready, i.asks);
   ++issued_by_source_[static_cast<size_t>(i.source)];
-  w.clock += kCycle;
+  w.clock += i.issued;
   w.pending = std::max(w.pending, start);
   return start;
 }
@@ -63,7 +63,7 @@ inline constexpr Time kAhead = 1000 * kCycle;  // that a warp may go before the 
 [[gnu::always_inline]] inline Time Clock::compute(const Info& i, WarpTime& w, Multiprocessor& sm) {
   int loaded = 0;
   const Time start = needs(i, w, loaded);
-  if (i.predicates) return turn_begin_;
+  if (i.predicates && i.issued == 0) return turn_begin_;
   if (i.renames) {
     give(i, w, start, loaded);
     return turn_begin_;

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "model/timing/clock_state.h"
+#include "model/timing/clock/state.h"
 
 namespace bitwell::timing {
 namespace {
@@ -34,6 +34,7 @@ void Clock::watch(const isa::Program& program) {
       Info& i = infos_[k][pc];
       i.table.latency /= 2;
       i.table.interval /= 2;
+      for (double& work : i.table.work) work /= 2;
       i.table.seen /= 2;
     }
   }
@@ -56,9 +57,8 @@ void Clock::watch(const isa::Program& program) {
       const Info& i = infos[pc];
       const isa::Line& line = f.lines[static_cast<size_t>(f.code[pc].line)];
       if (i.table.interval == 0 && i.table.latency == 0 && i.kind == OpKind::arithmetic) continue;
-      round.issues += 1;
-      if (i.kind == OpKind::arithmetic && !i.in_warp)
-        round.pipes[static_cast<size_t>(i.pipe)] += i.table.interval;
+      round.issues += i.table.issues;
+      for (size_t p = 0; p < kPipes; ++p) round.pipes[p] += i.table.work[p];
       if (i.kind == OpKind::memory || i.in_warp) round.port += 1;
       if ((does(line.text) & kMultiplies) != 0) round.products += 1;
       // Behind each of these a turn ends, once a round.

@@ -1,5 +1,5 @@
 // What an instruction costs: one that computes, and one that does more.
-#include "model/timing/clock_issue.h"
+#include "model/timing/clock/issue.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 
 #include "model/isa/form/program.h"
 #include "model/run/barrier_use.h"
-#include "model/timing/clock_state.h"
+#include "model/timing/clock/state.h"
 
 namespace bitwell::timing {
 namespace {
@@ -195,6 +195,7 @@ Clock::Info Clock::classify(const isa::Op& op, const isa::Line& line, double war
   }
   if (out.predicates) {
     out.has_row = true;
+    out.table.issues = 0;
     return out;
   }
   const std::optional<OpCost> row = device_.op(name);
@@ -285,7 +286,7 @@ void Clock::classify(const isa::Program& program, double warps, bool watched, bo
     const auto name = [&](const isa::Op& op) -> const isa::Line& {
       return f.lines[static_cast<size_t>(op.line)];
     };
-    const std::vector<uint32_t> under = predicated(f);
+    const std::vector<uint32_t> under = code_ != nullptr ? predicated_in_code(f) : predicated(f);
     std::unordered_set<uint32_t> used;
     for (size_t i = 0; i < f.code.size(); ++i) {
       out.push_back(classify(f.code[i], name(f.code[i]), warps, under[i]));
@@ -296,7 +297,11 @@ void Clock::classify(const isa::Program& program, double warps, bool watched, bo
       if (i.tells && i.update != Info::Update::exchange)
         i.tells = std::any_of(results(i).begin(), results(i).end(),
                               [&](uint32_t row) { return used.count(row) != 0; });
-    join_pairs(f, out);
+    if (code_ == nullptr) join_pairs(f, out);
+    for (Info& i : out)
+      if (i.kind == OpKind::arithmetic && !i.in_warp)
+        i.table.work[static_cast<size_t>(i.pipe)] = i.table.interval;
+    if (code_ != nullptr) cost_by_code(f, out);
     order_loads(f, out);
     for (Info& i : out) i.renames = i.kind == OpKind::arithmetic && i.table.interval == 0 && i.results == 1;
     // From the end of a block backwards: whether what comes next is an access that nobody waits for.
@@ -346,9 +351,12 @@ void Clock::classify(const isa::Program& program, double warps, bool watched, bo
       i.latency = time_of(i.table.latency);
       i.interval = time_of(i.table.interval);
       i.seen = time_of(i.table.seen);
-      i.asks.add_issues(kCycle);
-      if (i.kind == OpKind::arithmetic && !i.in_warp && i.interval > 0)
-        i.asks.add(i.pipe, i.interval, i.interval);
+      i.issued = time_of(i.table.issues);
+      i.asks.add_issues(i.issued);
+      for (size_t p = 0; p < kPipes; ++p) {
+        i.work[p] = time_of(i.table.work[p]);
+        if (i.work[p] > 0) i.asks.add(static_cast<Pipe>(p), i.work[p], i.work[p]);
+      }
     }
 }
 

@@ -4,7 +4,7 @@
 #include <bit>
 #include <optional>
 
-#include "model/timing/clock_issue.h"
+#include "model/timing/clock/issue.h"
 
 namespace bitwell::timing {
 namespace {

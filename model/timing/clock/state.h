@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/timing/clock.h"
-#include "model/timing/clock_sequences.h"
+#include "model/timing/clock/sequences.h"
 #include "model/timing/loops.h"
 #include "model/timing/op_kind.h"
 
@@ -42,11 +42,15 @@ struct Clock::Info {
   AtCluster at_cluster = AtCluster::no;  // at a barrier of the cluster
   // In cycles, and as times.
   struct Costs {
-    double latency = 0;   // until the next can use its result
-    double interval = 0;  // of a quarter, or of what it keeps busy
-    double seen = 0;      // of what orders: until others see it
+    double latency = 0;                 // until the next can use its result
+    double interval = 0;                // of a quarter, or of what it keeps busy
+    double seen = 0;                    // of what orders: until others see it
+    double issues = 1;                  // instructions of machine code
+    std::array<double, kPipes> work{};  // of a quarter's pipes; the interval is in it
   } table;
   Time latency = 0, interval = 0, seen = 0;
+  Time issued = kCycle;
+  std::array<Time, kPipes> work{};
   uint32_t first = 0;  // of its operands: sources, then results
   uint32_t sources = 0, results = 0;
   uint32_t first_late = 0, late = 0;  // those of its sources that may be, elsewhere among all operands
@@ -65,7 +69,7 @@ struct Clock::Block {
     Time use = 0, end = 0;
     uint64_t bit = 0;
     uint32_t row = 0;
-    uint32_t issues = 0;
+    Time issues = 0;
   };
   struct InParts {
     std::array<Time, kPipes> work{};  // by pipe
@@ -82,7 +86,8 @@ struct Clock::Block {
     uint32_t row, of;
   };
   static constexpr uint32_t kNone = UINT32_MAX;
-  uint32_t to = 0, issues = 0;
+  uint32_t to = 0;
+  Time issues = 0;
   uint32_t from = 0;
   int function = 0;
   uint32_t next = kNone;  // of those that begin there

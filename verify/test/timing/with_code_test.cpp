@@ -1,0 +1,160 @@
+// What is known of machine code takes the place of what PTX lets guess.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "model/timing/launches.h"
+#include "one_kernel.h"
+
+namespace bitwell::timing::with_code {
+namespace {
+
+using Opcodes = std::map<uint32_t, uint32_t>;
+constexpr uint32_t kFfma = 0x023, kImad = 0x024, kImadHigh = 0x027, kDfma = 0x02b, kLop3 = 0x012,
+                   kMufu = 0x108, kLds = 0x184, kUiadd3 = 0x090, kNop = 0x118, kBra = 0x147;
+
+// A line of PTX, and what it becomes.
+struct Line {
+  std::string ptx;
+  Opcodes code;
+};
+using Body = std::vector<Line>;
+
+Body repeated(int n, const Body& what) {
+  Body out;
+  for (int i = 0; i < n; ++i) out.insert(out.end(), what.begin(), what.end());
+  return out;
+}
+Body operator+(Body a, const Body& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+TimedLaunch timed(const Body& body, uint32_t ctas, uint32_t threads, uint32_t registers = 0,
+                  uint32_t said = 0) {
+  std::string lines;
+  for (const Line& line : body) lines += line.ptx + "\n";
+  const std::string text = kernel(lines);
+  const std::string before = text.substr(0, text.find(lines));
+  auto at = static_cast<int64_t>(std::count(before.begin(), before.end(), '\n')) + 1;
+  const auto code = std::make_shared<MachineCode>();
+  code->registers = registers;
+  for (const Line& line : body) code->lines[at++] = line.code;
+  launch::Launch l = launch_of(text, ctas, threads);
+  l.shape.registers = said;
+  Launches clocks(h200(), 0, {});
+  clocks.set_code(code);
+  run::Options options;
+  options.checked = false;
+  options.chooser = &clocks;
+  launch::simulate(l, options, false);
+  return clocks.timed().at(0);
+}
+
+// Cycles of a quarter by which one more of what is repeated is slower, with eight warps of each quarter.
+double each(const Body& first, const Body& what) {
+  constexpr int kMany = 64, kThreads = 1024, kWarps = kThreads / 32 / 4;
+  const auto of = [&](int n) { return timed(first + repeated(n, what), 1, kThreads).cycles; };
+  return (of(2 * kMany) - of(kMany)) / kMany / kWarps;
+}
+
+// A load says that all stands there once.
+const Body kSet{
+    {"mov.b32 %r1, %r0;", {}}, {"mov.b32 %r3, %r0;", {}}, {"ld.shared.b32 %r7, [tile];", {{kLds, 1}}}};
+
+// An H200's probes have 1.04 cycles of a quarter for fma, 2.04 for lop3, 2 for mad.lo, 4 for mul.hi, 2 for
+// fma.f64, 8 for ex2; code of several kinds is slower by a tenth.
+TEST(WithCode, ALineCostsWhatItBecame) {
+  const struct {
+    const char* what;
+    Opcodes code;
+    double cycles;
+  } cases[] = {
+      {"nothing", {}, 0},
+      {"what fills up", {{kNop, 3}}, 0},
+      {"one lop3", {{kLop3, 1}}, 2.04},
+      {"three", {{kLop3, 3}}, 6.12},
+      {"a product and sum of fp32", {{kFfma, 1}}, 1.04},
+      {"two of whole numbers", {{kImad, 2}}, 4},
+      {"the high half of one", {{kImadHigh, 1}}, 4},
+      {"one of fp64", {{kDfma, 1}}, 2},
+      {"a function", {{kMufu, 1}}, 8},
+      {"what all lanes have in common", {{kUiadd3, 2}}, 2},
+  };
+  for (const auto& c : cases)
+    for (const char* ptx : {"fma.rn.f32 %f2, %f1, %f1, %f1;", "add.s32 %r2, %r1, %r3;", "mov.b32 %r2, %r1;"})
+      EXPECT_NEAR(each(kSet, {{ptx, c.code}}), 1.1 * c.cycles, 0.05 * c.cycles + 0.02)
+          << c.what << ": " << ptx;
+}
+
+// By a mix on an H200 some 1.05 to 1.4 times the busier one.
+TEST(WithCode, TwoBusyPipesHoldEachOtherUp) {
+  const Body alu{{"and.b32 %r2, %r1, %r3;", {{kLop3, 1}}}}, fma{{"mul.lo.s32 %r4, %r1, %r3;", {{kImad, 1}}}};
+  const double both = each(kSet, alu + fma), alone = each(kSet, alu);
+  EXPECT_GT(both, 1.1 * alone);
+  EXPECT_LT(both, 1.3 * alone);
+  EXPECT_NEAR(each(kSet, alu + alu), 2 * alone, 0.05);
+}
+
+// A loop that stands in the code four times: all of its lines but those that count have four of each.
+TEST(WithCode, CopiesOfALoopCostAsOne) {
+  const auto loop = [](uint32_t copies, uint32_t leaps, const Line& anchor, int rounds) {
+    Body body = kSet + Body{{"mov.b32 %r5, 0;", {}}, {"$again:", {}}, anchor};
+    const Opcodes one{{kLop3, copies}};
+    body = body + repeated(6, {{"and.b32 %r2, %r1, %r3;", one}});
+    return body + Body{{"add.s32 %r5, %r5, 1;", {{kLop3, leaps}}},
+                       {"setp.lt.s32 %p1, %r5, " + std::to_string(rounds) + ";", {{kLop3, leaps}}},
+                       {"@%p1 bra $again;", {{kBra, leaps}}}};
+  };
+  const auto a_round = [&](uint32_t copies, uint32_t leaps, const Line& anchor) {
+    const auto of = [&](int rounds) { return timed(loop(copies, leaps, anchor, rounds), 1, 1024).cycles; };
+    return (of(40) - of(20)) / 20;
+  };
+  const std::string load = "ld.shared.b32 %r6, [tile];";
+  for (const uint32_t copies : {2u, 4u}) {
+    const double once = a_round(1, 1, {load, {{kLds, 1}}});
+    EXPECT_NEAR(a_round(copies, copies, {load, {{kLds, copies}}}), once, 0.01 * once) << copies;
+    EXPECT_LT(a_round(copies, 1, {load, {{kLds, copies}}}), 0.95 * once) << copies;
+    // Without an access most lines say how many copies there are.
+    const Line none{"mov.b32 %r6, %r1;", {}};
+    const double alone = a_round(1, 1, none);
+    EXPECT_NEAR(a_round(copies, copies, none), alone, 0.01 * alone) << copies;
+    EXPECT_LT(a_round(copies, 1, none), alone) << copies;
+    EXPECT_GT(a_round(copies, 1, none), 0.5 * alone) << copies;
+  }
+}
+
+// Where machine code has no branch, all is issued, whoever leaps over it.
+TEST(WithCode, WhatAPredicateLeapsOverIsIssued) {
+  constexpr int kOver = 20;
+  const auto leap = [](const Opcodes& branch, int n) {
+    Body out = kSet + Body{{"setp.ge.s32 %p1, %r0, 0;", {{kLop3, 1}}}};
+    for (int i = 0; i < n; ++i) {
+      const std::string label = "$over" + std::to_string(i);
+      out = out + Body{{"@%p1 bra " + label + ";", branch}} +
+            repeated(kOver, {{"and.b32 %r2, %r1, %r3;", {{kLop3, 1}}}}) + Body{{label + ":", {}}};
+    }
+    return out;
+  };
+  const auto each_of = [&](const Opcodes& branch) {
+    const auto of = [&](int n) { return timed(leap(branch, n), 1, 1024).cycles; };
+    return (of(24) - of(8)) / 16 / 8;
+  };
+  EXPECT_NEAR(each_of({}), 1.1 * 2.04 * kOver, 2.5);
+  EXPECT_LT(each_of({{kBra, 1}}), 0.5 * 2.04 * kOver);
+}
+
+// 65,536 registers are there: as many CTAs of 512 threads at once as these allow. A launch knows better.
+TEST(WithCode, RegistersSayHowManyAreThereAtOnce) {
+  const Body body = kSet + Body{{"and.b32 %r2, %r1, %r3;", {{kLop3, 1}}}};
+  for (const auto& [registers, said, residents] :
+       {std::array{128u, 0u, 1u}, {64u, 0u, 2u}, {32u, 0u, 4u}, {128u, 32u, 4u}, {0u, 64u, 2u}}) {
+    const TimedLaunch l = timed(body, 4 * 132, 512, registers, said);
+    EXPECT_EQ(l.extent.residents, residents) << registers << ", " << said;
+    EXPECT_TRUE(l.sure_of_residents) << registers << ", " << said;
+  }
+  EXPECT_FALSE(timed(body, 4 * 132, 512).sure_of_residents);
+}
+
+}  // namespace
+}  // namespace bitwell::timing::with_code
