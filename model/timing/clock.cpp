@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "model/timing/clock/state.h"
 
@@ -302,17 +301,17 @@ Seen Clock::seen() const {
     out.tensor += cycles_of(sm->tensor_busy) / time / n;
     out.memory += sm->memory.served() / time / n;
   }
-  std::array<uint64_t, kSources.size()> issued = issued_by_source_;
-  for (const Block& b : blocks_)
-    for (size_t s = 0; s < issued.size(); ++s) issued[s] += b.times * b.by_source[s];
-  out.issue =
-      static_cast<double>(std::accumulate(issued.begin(), issued.end(), uint64_t{0})) / time / n / kQuarters;
+  for (size_t s = 0; s < kSources.size(); ++s) {
+    double& cycles = out.issue_by_source[s];
+    cycles = cycles_of(issued_by_source_[s]);
+    for (const Block& b : blocks_) cycles += static_cast<double>(b.times) * cycles_of(b.by_source[s]);
+    out.issue += cycles / time / n / kQuarters;
+  }
   out.l2 = l2_.served() / l2_.rate() / time;
   out.dram = dram_.served() / dram_.rate() / time;
   out.path = path_.to(last_link_);
   out.asked = asked_;
   out.without_row = without_row_;
-  std::copy(issued.begin(), issued.end(), out.issue_by_source.begin());
   return out;
 }
 

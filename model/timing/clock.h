@@ -300,8 +300,8 @@ class Clock final : public run::Timekeeper {
   std::vector<Time> begins_, ends_;
   std::map<uint64_t, Asked> asked_;
   std::map<std::string, uint64_t> without_row_;
-  std::vector<std::pair<Time, int>> named_;                   // of a block's names: what they are names of
-  std::array<uint64_t, kSources.size()> issued_by_source_{};  // but for those of blocks
+  std::vector<std::pair<Time, int>> named_;               // of a block's names: what they are names of
+  std::array<Time, kSources.size()> issued_by_source_{};  // but for those of blocks
   const isa::Program* program_ = nullptr;
   Path path_;
 };

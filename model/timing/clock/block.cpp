@@ -97,7 +97,7 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
     const Time end = std::max(start, done - i.latency);
     clock += i.issued;
     b.issues += i.issued;
-    ++b.by_source[static_cast<size_t>(i.source)];
+    b.by_source[static_cast<size_t>(i.source)] += i.issued;
     for (size_t p = 0; p < kPipes; ++p) {
       work[p] += i.work[p];
       if (i.work[p] > 0) last[p] = i.work[p];

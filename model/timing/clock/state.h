@@ -108,8 +108,8 @@ struct Clock::Block {
   std::vector<InParts> parts;  // likewise
   std::vector<Out> outs;
   std::vector<Name> names;
-  uint64_t times = 0;  // that it was executed
-  std::array<uint32_t, kSources.size()> by_source{};
+  uint64_t times = 0;                             // that it was executed
+  std::array<Time, kSources.size()> by_source{};  // places of issue
 };
 
 // Of an address of shared memory: the CTA's in its cluster.

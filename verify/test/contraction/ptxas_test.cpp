@@ -2,7 +2,6 @@
 #include "verify/contraction/ptxas.h"
 
 #include <gtest/gtest.h>
-
 #include <unistd.h>
 
 #include <algorithm>
