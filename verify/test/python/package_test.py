@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 import ml_dtypes
 import numpy as np
@@ -269,6 +270,15 @@ ret;
             self.assertFalse(bitwell.time(launch, device="b200", clusters=0).runs_there)
             with self.assertRaisesRegex(bitwell.InputError, "no table of costs"):
                 bitwell.time(launch, device="h100")
+            self.assertIsNone(bitwell.time(launch, ptx_alone=True).launches[0]["machine_code"])
+            self.assertEqual(bitwell.time(launch, ptx_alone=True).why_no_machine_code, "")
+            ptxas = pathlib.Path(folder, "ptxas")  # none that takes anything
+            ptxas.write_text("#!/bin/sh\nexit 1\n")
+            ptxas.chmod(0o755)
+            with unittest.mock.patch.dict(os.environ, PATH=folder + ":" + os.environ["PATH"]):
+                failed = bitwell.time(launch)
+            self.assertIsNone(failed.launches[0]["machine_code"])
+            self.assertIn("does not take it for sm_90a", failed.why_no_machine_code)
 
     def test_budgets_and_studies(self):
         with self.assertRaisesRegex(bitwell.InputError, "there are .*dense"):

@@ -11,7 +11,7 @@ namespace {
 
 using Opcodes = std::map<uint32_t, uint32_t>;
 constexpr uint32_t kFfma = 0x023, kImad = 0x024, kImadHigh = 0x027, kDfma = 0x02b, kLop3 = 0x012,
-                   kMufu = 0x108, kLds = 0x184, kUiadd3 = 0x090, kNop = 0x118, kBra = 0x147;
+                   kMufu = 0x108, kLds = 0x184, kUiadd3 = 0x090, kNop = 0x118, kBra = 0x147, kBsync = 0x141;
 
 // A line of PTX, and what it becomes.
 struct Line {
@@ -141,6 +141,8 @@ TEST(WithCode, WhatAPredicateLeapsOverIsIssued) {
     return (of(24) - of(8)) / 16 / 8;
   };
   EXPECT_NEAR(each_of({}), 1.1 * 2.04 * kOver, 2.5);
+  // Lanes that come together there are no branch.
+  EXPECT_NEAR(each_of({{kBsync, 1}}), 1.1 * 2.04 * (kOver + 1), 2.5);
   EXPECT_LT(each_of({{kBra, 1}}), 0.5 * 2.04 * kOver);
 }
 
