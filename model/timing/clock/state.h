@@ -26,7 +26,7 @@ struct Clock::Info {
   bool goes_on = false;          // nothing that others wait for comes before the next access to memory
   bool waits = false;            // of what orders: what comes behind it in the program comes behind it
   bool renames = false;          // costs nothing: a register gets another name
-  bool predicates = false;       // a branch that costs nothing: what it leaps over is predicated
+  bool predicates = false;       // a branch that machine code has not: what it leaps over is predicated
   bool branches_within = false;  // in machine code: what stands behind it waits for it
   bool ahead = false;            // may be executed before its time
   bool meets = false;            // a barrier of the CTA that may be, too
