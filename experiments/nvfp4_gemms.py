@@ -131,7 +131,7 @@ def main():
             m, n, k = (up(int(r[c]), 32) * 32 for c in "mnk")
             tile_n, cluster_n = int(r["cta_n"]), int(r["cluster_n"])
             (folder / "gemm.json").write_text(json.dumps(launch(m, n, k, tile_n, cluster_n)))
-            out = subprocess.run([bitwell, "time", folder / "gemm.json", "--device", DEVICE, "--json"],
+            out = subprocess.run([bitwell, "time", folder / "gemm.json", "--device", DEVICE, "--ptx-alone", "--json"],
                                  capture_output=True, text=True)
             if out.returncode != 0:
                 sys.exit(out.stderr)

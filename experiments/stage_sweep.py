@@ -152,7 +152,7 @@ def nanoseconds(bitwell, folder, m, n, k, stages, element):
             "buffers": [] if stays else [{"buffer": "a", "zeros": whole * m}, {"buffer": "b", "zeros": whole * n}],
             "then": [{"entry": "k", "grid": [1], "block": [64], "dynamic_shared_bytes": stages * stage,
                       "arguments": maps + [{"type": "u32", "value": iterations}]}]}))
-        out = subprocess.run([bitwell, "time", path, "--device", f"b200@{CLOCK}", "--json"], check=True,
+        out = subprocess.run([bitwell, "time", path, "--device", f"b200@{CLOCK}", "--ptx-alone", "--json"], check=True,
                              capture_output=True, text=True).stdout
         cycles.append(json.loads(out)["launches"][1]["cycles"])
     return (cycles[1] - cycles[0]) / (ITERATIONS[1] - ITERATIONS[0]) * 1000 / CLOCK

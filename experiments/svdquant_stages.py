@@ -84,7 +84,7 @@ def launch(main, lora, m=M, n=N, k=K, rank=RANK):
 
 def timed(bitwell, folder, made, *options):
     (folder / "one.json").write_text(json.dumps(made))
-    out = subprocess.run([bitwell, "time", folder / "one.json", "--device", "b200", "--json", *options],
+    out = subprocess.run([bitwell, "time", folder / "one.json", "--device", "b200", "--ptx-alone", "--json", *options],
                          capture_output=True, text=True)
     if out.returncode != 0:
         sys.exit(out.stderr)

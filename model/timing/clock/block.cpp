@@ -29,7 +29,6 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
     Time at = 0;
     uint64_t needs = 0;  // what it comes of, of what was there before
     int64_t is = -1;     // no more than another name of that row, which was there before
-    bool made = false;   // within the block
     Time position = 0;   // of the operation that made it
   };
   std::unordered_map<uint32_t, Known> rows;
@@ -56,7 +55,6 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
     if (i.kind != OpKind::arithmetic || i.in_warp || i.ends_block) return b;  // is not plain
     if (i.predicates && i.issued == 0) continue;
     Known made;
-    made.made = true;
     made.position = b.issues;
     Time start = clock;
     std::vector<uint32_t> used;  // ins that it reads itself
