@@ -17,6 +17,7 @@
 #include "verify/suite/chain.h"
 #include "verify/suite/kernels/gemm.h"
 #include "verify/suite/kernels/gemv.h"
+#include "verify/verdict/time.h"
 
 namespace bitwell {
 namespace {
@@ -51,19 +52,6 @@ bool kept_aside(const std::string& family, const std::string& shape) {
   if (family == "gemv") return kGemv.count(shape) != 0;
   // The clock of busy tensor cores was fitted to these.
   return family != "gemm" || (shape != "4096x4096x4096" && shape != "512x4096x7168");
-}
-
-session::TimeQuestion question(const suite::Chain& chain) {
-  session::TimeQuestion out;
-  out.run = [&chain](const run::Options& options, const session::TimeQuestion::Begins& begins) {
-    suite::Chain copy = chain;
-    launch::Modules modules;
-    suite::simulate(
-        copy, [&](const launch::Launch& l) { return modules(l); }, options, false,
-        [&](const launch::Launch& one, const std::shared_ptr<const isa::Module>& module,
-            const std::shared_ptr<const isa::Program>& program) { begins(program, *module, one.entry); });
-  };
-  return out;
 }
 
 // A closed form: the most of what memory and the tensor cores need, in whole waves, and a start.
@@ -158,7 +146,8 @@ class Check {
       const suite::GemmVariant v = suite::gemm_variant(name);
       const double tiles = std::ceil(1.0 * d[0] / v.tile_m) * std::ceil(d[1] / 128.0);
       add("gemm", f[0], name, std::stod(f[2]),
-          closed_form(bytes, 2.0 * d[0] * d[1] * d[2], tiles * v.split / 132), question(chain));
+          closed_form(bytes, 2.0 * d[0] * d[1] * d[2], tiles * v.split / 132),
+          verdict::time_question(chain, modules_));
     }
   }
   void hopper() {
@@ -169,7 +158,7 @@ class Check {
         for (const Fields& f : all)
           if (f[0] == c.shape && f[1] == c.kernel && wanted(std::string(family) + "," + f[0] + "," + f[1]))
             add(std::string(family), f[0], f[1], std::stod(f[2]), closed_form(0, c.flops, 1),
-                question(c.chain));
+                verdict::time_question(c.chain, modules_));
       }
   }
 
@@ -177,6 +166,7 @@ class Check {
 
  private:
   const Options& o_;
+  launch::Modules modules_;
 };
 
 // Of rows that satisfy `take`: relative errors.
