@@ -130,6 +130,7 @@ void Clock::starts(const run::Cluster& cluster) {
     w.rank = static_cast<uint8_t>(i / warps_);
     w.index = static_cast<uint8_t>(i % warps_);
     w.quarter = static_cast<uint8_t>((w.index + group_clusters_[group].size() * warps_) % kQuarters);
+    w.place = sms_[group * cluster_size_ + w.rank]->quarters[w.quarter].crowd.comes();
     w.link = group_link_[group];
   }
   group_clusters_[group].push_back(cluster.number);

@@ -166,6 +166,7 @@ class Clock final : public run::Timekeeper {
   Time multiply_warp(const Info& info, const WarpTime& w, Multiprocessor& sm, Time start) const;
   Time meet_cluster(const Info& info, WarpTime& w, Time at);
   bool act(const Info& info, WarpTime& w, Multiprocessor& sm, uint32_t lanes, Notes reached);
+  void diverges(const Info& info);
   void lacks_row(const Info& info);
   Ahead& add_step(uint64_t key, uint32_t words);
   bool add_access(Step step, const run::Reach& one);
@@ -235,7 +236,8 @@ class Clock final : public run::Timekeeper {
   Server<64> l2_loads_;                 // the same, as if loads alone asked
   std::array<Amounts, 33> of_sectors_;  // of so many sectors
   double l2_beside_ = 1;  // so much of the time that copies stand in its queue, a load stands there too
-  Lines touched_;         // where every cluster is looked at: when whoever asked for it first had it
+  Lines touched_;         // numbers of lines
+  Lines arrivals_;        // when whoever asked first for what DRAM gives at once had it
   // Of two lines that atomics and reductions reach: when L2 has done them, and whether several clusters do.
   struct Updated {
     Time free = 0;

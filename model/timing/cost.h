@@ -56,6 +56,7 @@ enum class Key : uint8_t {
   remote_latency,
   l1_latency,
   l1_interval,  // of 16 bytes of each lane
+  l1_conflict,  // of each wavefront more that a load needs: latency, beside its turn
   l2_latency,
   dram_latency,
   global_atomic,
@@ -86,9 +87,9 @@ enum class Key : uint8_t {
   cp_async_latency,
   queue,            // wavefronts that may wait for the port of shared memory and L1
   unknown_latency,  // of an instruction without a row
-  // Machine code that is not one kind of instruction alone.
-  code_slower,     // so many times what probes of one kind say
-  pipes_together,  // that part of the less busy one's time two pipes that are busy are slower
+  // Of a warp whose lanes go different ways, beside what its instructions stall.
+  diverge,     // a branch that some take and some do not
+  reconverge,  // where they meet again
   unknown_interval,
   mma_latency,  // of mma.sync without a row
   mma_interval,

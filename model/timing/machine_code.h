@@ -6,12 +6,16 @@
 
 namespace bitwell::timing {
 
+// Of one opcode (the lowest 9 bits of an instruction of sm_75 and later) in one line.
+struct OpcodeCount {
+  uint32_t times = 0;   // instructions, in all copies of the line: a loop that is unrolled has several
+  uint32_t stalls = 0;  // cycles until the warp may issue what stands behind each, together
+};
+
 struct MachineCode {
   std::string by;  // "ptxas 13.0.88 for sm_90a"
-  // By PTX line: opcodes (the lowest 9 bits of an instruction of sm_75 and later), and how many instructions
-  // of that line have them, in all of its copies: a loop that is unrolled has several. A line without any was
-  // made part of another, or is not needed.
-  std::map<int64_t, std::map<uint32_t, uint32_t>> lines;
+  // By PTX line. A line without any opcode was made part of another, or is not needed.
+  std::map<int64_t, std::map<uint32_t, OpcodeCount>> lines;
   uint32_t registers = 0;  // of a thread; 0: not known
 };
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/timing/cost.h"
+#include "model/timing/crowd.h"
 #include "model/timing/lines.h"
 #include "model/timing/server.h"
 
@@ -148,6 +149,15 @@ class Coming {
   Time last_ = 0;
 };
 
+// What lanes reach of L1: words of four bytes, in 32 banks, of which the busiest has `fronts`: so many
+// wavefronts of 128 bytes.
+struct Banks {
+  static constexpr uint32_t kBanks = 32, kWord = 4;
+  uint32_t words = 0, fronts = 0;
+  // Wavefronts beyond those that so many words need at least.
+  uint32_t conflicts() const { return fronts - (words + kBanks - 1) / kBanks; }
+};
+
 // Where a warp's lanes reached last that have addresses of their own: in a loop they most often go on in the
 // same sectors.
 class Spread {
@@ -160,7 +170,7 @@ class Spread {
 
   // Of all lanes, each of which reaches bytes of one sector: their addresses, side by side, and the lines
   // that they reach, no more than there are lanes. What is no such access is not remembered.
-  void remember(const void* addresses, uint32_t bytes, const LineSectors* lines, size_t count) {
+  void remember(const void* addresses, uint32_t bytes, const LineSectors* lines, size_t count, Banks banks) {
     bytes_ = 0;
     if (!std::has_single_bit(bytes) || bytes > kSector || count > kLanes) return;
     std::memcpy(addresses_.data(), addresses, sizeof addresses_);
@@ -170,6 +180,7 @@ class Spread {
       return;
     }
     count_ = count;
+    banks_ = banks;
     sectors_ = 0;
     for (size_t k = 0; k < count; ++k) {
       lines_[k] = {lines[k], {}};
@@ -193,6 +204,7 @@ class Spread {
   }
   size_t count() const { return count_; }
   size_t sectors() const { return sectors_; }
+  Banks banks() const { return banks_; }  // lanes go on side by side
   Line& line(size_t k) { return lines_[k]; }
 
  private:
@@ -201,6 +213,7 @@ class Spread {
   std::array<Line, kLanes> lines_;
   uint32_t bytes_ = 0;  // of each lane; 0: nothing is remembered
   size_t count_ = 0, sectors_ = 0;
+  Banks banks_{};
 };
 
 enum class Pipe : uint8_t { alu, fma, fp64, sfu };
@@ -246,6 +259,8 @@ class Quarter {
   // As run(), of what is issued and no more.
   [[gnu::always_inline]] Time issue(Time at, const Asks& asks) { return often_.run_last(at, asks.often_); }
   void fetch(Time at) const { often_.fetch(at); }
+
+  Crowd crowd;
 
  private:
   Servers<16, kPipes> often_;

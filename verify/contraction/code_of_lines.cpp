@@ -1,5 +1,6 @@
 #include "verify/contraction/code_of_lines.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,8 @@ namespace {
 // An instruction has 16 bytes; its lowest 9 bits are the opcode, those above them say where the operands are.
 constexpr uint64_t kBytes = 16;
 constexpr uint64_t kOpcode = 0x1ff;
+// In the upper word: for how many cycles a warp then issues nothing.
+constexpr uint64_t kStallBits = 41, kMostStalls = 15;
 
 struct Does {
   Rounded LineCode::*of = nullptr;
@@ -48,7 +51,7 @@ Does does(uint64_t word) {
 
 namespace {
 
-// Tells of each instruction: the PTX line, and its lower word.
+// Tells of each instruction: the PTX line, its lower word, and its upper one.
 template <class Tell>
 void each_instruction(std::string_view cubin, const Tell& tell) {
   const image::Elf elf(cubin);
@@ -72,7 +75,9 @@ void each_instruction(std::string_view cubin, const Tell& tell) {
       const bool last = next == s.at.end() || next->first.first != at->first.first;
       const uint64_t end = last ? section->second.size() : next->first.second;
       for (uint64_t a = at->first.second; a < end; a += kBytes)
-        if (const auto word = image::at<uint64_t>(section->second, a)) tell(s.rows[at->second].line, *word);
+        if (const auto word = image::at<uint64_t>(section->second, a))
+          tell(s.rows[at->second].line, *word,
+               image::at<uint64_t>(section->second, a + kBytes / 2).value_or(0));
     }
   }
 }
@@ -81,7 +86,7 @@ void each_instruction(std::string_view cubin, const Tell& tell) {
 
 std::map<int64_t, LineCode> code_of_lines(std::string_view cubin) {
   std::map<int64_t, LineCode> out;
-  each_instruction(cubin, [&](int64_t line, uint64_t word) {
+  each_instruction(cubin, [&](int64_t line, uint64_t word, uint64_t) {
     if (const Does what = does(word); what.of != nullptr) ++((out[line].*what.of).*what.what);
   });
   return out;
@@ -89,7 +94,11 @@ std::map<int64_t, LineCode> code_of_lines(std::string_view cubin) {
 
 std::map<int64_t, Opcodes> opcodes_of_lines(std::string_view cubin) {
   std::map<int64_t, Opcodes> out;
-  each_instruction(cubin, [&](int64_t line, uint64_t word) { ++out[line][word & kOpcode]; });
+  each_instruction(cubin, [&](int64_t line, uint64_t word, uint64_t control) {
+    OpcodeCount& of = out[line][word & kOpcode];
+    ++of.times;
+    of.stalls += std::max<uint32_t>(control >> kStallBits & kMostStalls, 1);
+  });
   return out;
 }
 

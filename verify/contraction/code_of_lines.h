@@ -21,8 +21,12 @@ struct LineCode {
 // Throws InputError where the bytes are no such cubin.
 std::map<int64_t, LineCode> code_of_lines(std::string_view cubin);
 
-// Opcodes (the lowest 9 bits of an instruction), and how many instructions of a line have them.
-using Opcodes = std::map<uint32_t, uint32_t>;
+// How many instructions of a line have an opcode (the lowest 9 bits), and the cycles until a warp may issue
+// what stands behind each, together: from 1 to 15 of one, as it says itself.
+struct OpcodeCount {
+  uint32_t times = 0, stalls = 0;
+};
+using Opcodes = std::map<uint32_t, OpcodeCount>;
 // By PTX line, of the same cubins: all instructions. Throws as code_of_lines.
 std::map<int64_t, Opcodes> opcodes_of_lines(std::string_view cubin);
 // Registers of a thread of that entry; 0: the cubin has no such entry.

@@ -189,10 +189,80 @@ double branch(const Cycles& cycles, bool taken) {
   return cycles(p, kPasses) / kEach;
 }
 
+// A branch over ten sums, which some lanes take, and within those another.
+double apart(const Cycles& cycles, const char* some, const char* others, uint32_t warps) {
+  constexpr int kEach = 32;
+  Probe p;
+  p.warps = warps;
+  p.declare = ".reg .b32 x, y; .reg .f32 f<4>; .reg .pred q, r;";
+  p.before =
+      "mov.u32 x, t_zero; cvt.rn.f32.u32 f0, t_tid; add.f32 f1, f0, 0f3F000000; add.f32 f2, f0, 0f3F100000;"
+      "add.f32 f3, f0, 0f3F200000;";
+  const auto sums = [](int n) {
+    std::string out;
+    for (int i = 0; i < n; ++i) out += fmt::format("fma.rn.f32 f{0}, f{0}, f{0}, f{0};\n  ", i % 4);
+    return out;
+  };
+  for (int i = 0; i < kEach; ++i)
+    p.body +=
+        fmt::format("add.u32 x, x, t_zero;\n  add.u32 y, x, t_lane;\n  {}\n  @q bra L{};\n  {}{}{}L{}:\n  ",
+                    some, i, others != nullptr ? sums(4) : "",
+                    others != nullptr ? fmt::format("{}\n  @r bra L{};\n  ", others, i) : "", sums(10), i);
+  p.after =
+      "add.f32 f0, f0, f1; add.f32 f2, f2, f3; add.f32 f0, f0, f2; setp.eq.f32 q, f0, 0f3DCCCCCD;"
+      "@q st.global.u32 [t_in], x;";
+  return cycles(p, kPasses) / kEach;
+}
+
+// Arithmetic in no order: which instruction, and of which registers, is drawn.
+double in_no_order(const Cycles& cycles, uint32_t warps) {
+  constexpr int kEach = 512;
+  constexpr uint32_t kRegisters = 12;
+  Probe p;
+  p.warps = warps;
+  p.declare = fmt::format(".reg .b32 r<{}>, x;", kRegisters);
+  p.before = repeat(kRegisters, "add.u32 r#, t_tid, #;");
+  uint32_t state = 1;
+  const auto drawn = [&](uint32_t below) {
+    state = state * 1664525 + 1013904223;
+    return (state >> 16) % below;
+  };
+  for (int i = 0; i < kEach; ++i) {
+    constexpr const char* kKinds[] = {"lop3.b32 r{}, r{}, r{}, 0x1234567, 0x96;",
+                                      "mad.lo.s32 r{}, r{}, 0x76543, r{};",
+                                      "shf.l.wrap.b32 r{}, r{}, r{}, 7;"};
+    constexpr uint32_t kOf[] = {0, 0, 0, 1, 1, 2};
+    const uint32_t kind = kOf[drawn(6)], to = drawn(kRegisters), a = drawn(kRegisters), b = drawn(kRegisters);
+    p.body += fmt::format(fmt::runtime(kKinds[kind]), to, a, b) + "\n  ";
+  }
+  p.after = "mov.u32 x, 0;" + repeat(kRegisters, "xor.b32 x, x, r#;") +
+            "{.reg .pred q; setp.eq.u32 q, x, 0x12345678; @q st.global.u32 [t_in], x;}";
+  return cycles(p, kPasses) / kEach / (warps < 4 ? 1 : warps / 4.0);
+}
+
 }  // namespace
 
 Rows instructions(const Cycles& cycles) {
   Rows out;
+  struct Ways {
+    const char* name;
+    const char* some;
+    const char* others;
+  };
+  constexpr Ways kWays[] = {{"none takes", "setp.gt.u32 q, y, 31;", nullptr},
+                            {"all take", "setp.lt.u32 q, y, 32;", nullptr},
+                            {"half of the lanes take", "setp.lt.u32 q, y, 16;", nullptr},
+                            {"half of the lanes take, and half of the others later", "setp.lt.u32 q, y, 16;",
+                             "setp.lt.u32 r, y, 24;"}};
+  for (const Ways& w : kWays)
+    for (const uint32_t warps : {1U, 32U})
+      out.push_back({"add.u32, add.u32, setp.u32, bra over 10 fma.f32",
+                     fmt::format("which {}, {} warps a quarter", w.name, std::max(warps / 4, 1U)),
+                     apart(cycles, w.some, w.others, warps) / std::max(warps / 4, 1U), "cycles"});
+  for (const uint32_t warps : {4U, 8U, 12U, 16U, 24U, 32U})
+    out.push_back({"lop3.b32, mad.lo.s32, shf.b32 in no order",
+                   fmt::format("of a quarter, {} warps a quarter", warps / 4), in_no_order(cycles, warps),
+                   "cycles"});
   for (const bool taken : {false, true})
     out.push_back({"add.u32, setp.u32, bra", taken ? "of one warp, taken" : "of one warp, not taken",
                    branch(cycles, taken), "cycles"});

@@ -102,6 +102,21 @@ void global(const Cycles& cycles, Rows& out) {
   out.push_back({"ld.global.cg", "latency, DRAM, 132 KiB apart",
                  one(cycles, 1, 8, "mov.u32 s_at, 0; mov.u64 g_at, t_in;", walk, uint64_t{1} << 30, 128),
                  "cycles"});
+  // What DRAM gives at once is more than a load of one lane asks for.
+  const std::string near = "ld.global.cg.u64 g_x, [g_at]; add.u64 g_at, g_at, g_x; add.u64 g_at, g_at, 32;";
+  out.push_back({"ld.global.cg", "latency, DRAM and L2 in turn, 32 bytes apart",
+                 one(cycles, 1, 8, "mov.u32 s_at, 0; mov.u64 g_at, t_in;", near, uint64_t{1} << 30, 128),
+                 "cycles"});
+  // Lanes so far apart reach as many lines, in one bank of L1, in four, and in 16.
+  for (const int apart : {128, 32, 136})
+    for (const uint32_t warps : {1U, 8U})
+      out.push_back(
+          {"ld.global.ca", fmt::format("latency, L1 hits, lanes {} bytes apart, {} warps", apart, warps),
+           one(cycles, warps, 32,
+               fmt::format("mov.u32 s_at, 0; mad.wide.u32 g_at, t_lane, {}, t_in; add.u64 g_at, g_at, 64;",
+                           apart),
+               "ld.global.ca.u64 g_x, [g_at]; add.u64 g_at, g_at, g_x;", 8192),
+           "cycles"});
   for (const char* const name :
        {"atom.global.add.u32 s_x", "atom.global.relaxed.cta.add.u32 s_x",
         "atom.acq_rel.gpu.global.add.u32 s_x", "atom.acq_rel.sys.global.add.u32 s_x"})

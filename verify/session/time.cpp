@@ -44,7 +44,8 @@ Made made_of(const isa::Module& module, const std::string& entry, int sm) {
     contraction::Assembly made = contraction::assembly_by_ptxas(text, std::get<2>(key), sm);
     const auto code = std::make_shared<timing::MachineCode>();
     code->by = "ptxas " + made.version + " for " + made.target;
-    code->lines = std::move(made.lines);
+    for (const auto& [line, opcodes] : made.lines)
+      for (const auto& [opcode, count] : opcodes) code->lines[line][opcode] = {count.times, count.stalls};
     code->registers = made.registers;
     out.code = code;
   } catch (const machine::InputError& e) {

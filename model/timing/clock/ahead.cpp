@@ -303,6 +303,7 @@ run::Past Clock::has_gone_ahead(WarpTime& w) {
       case What::words: goes_on = costs_time(i, step->did ? machine::kLanes : 0, ahead.words()); break;
       default: goes_on = costs_time(i, step->did ? machine::kLanes : 0, {});
     }
+    if (i.ends_block && step->did) diverges(i);
     if (i.leaves) leave(w.rank);
     // No turn ends behind what did nothing, nor behind a branch.
     if (!i.leaves && (goes_on || !step->did || i.ends_block)) continue;
@@ -374,7 +375,9 @@ bool Clock::executed(int function, uint32_t pc, uint32_t lanes) {
   notes_.clear();
   note(reached_, notes_);
   reached_.clear();
-  return costs_time(i, lanes, Notes(notes_));
+  const bool out = costs_time(i, lanes, Notes(notes_));
+  if (i.ends_block && lanes != 0) diverges(i);
+  return out;
 }
 
 bool Clock::computed(int function, uint32_t from, uint32_t to) {

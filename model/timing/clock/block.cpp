@@ -93,7 +93,7 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
       done = alone.run(start, work_of_it) + i.latency;
     }
     const Time end = std::max(start, done - i.latency);
-    clock += i.issued;
+    clock += i.stalls;
     b.issues += i.issued;
     b.by_source[static_cast<size_t>(i.source)] += i.issued;
     for (size_t p = 0; p < kPipes; ++p) {
@@ -153,6 +153,9 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
     of.others = ask(b.issues - b.ins[k].issues, [&](size_t p) { return work[p] - of.work[p]; });
   }
   for (const Block::Out& one : b.outs) b.made = std::max(b.made, one.at);
+  if (code_ != nullptr)
+    b.longer = Crowd::longer(std::max(b.length, clock),
+                             std::max(b.issues, *std::max_element(work.begin(), work.end())));
   if (b.branches) join_branch(infos[to], b);
   b.plain = true;
   return b;
@@ -230,6 +233,11 @@ uint32_t Clock::block(int function, uint32_t from, uint32_t to) {
     const Block::InParts& parts = b.parts[static_cast<size_t>(latest - b.ins.data())];
     end = std::max(end, quarter.run(begin, parts.others));
     if (latest->issues != 0) end = std::max(end, quarter.run(begin + late_by, parts.asks));
+  }
+  if (code_ != nullptr) {
+    const Time from = begin + late_by;
+    end = std::max(end, alone + b.longer[quarter.crowd.at(w.place, from)]);
+    quarter.crowd.computes(w.place, from, end);
   }
   const Time held = end - alone;
   const Time given = std::max(w.given, begin + b.made + late_by + held);

@@ -348,10 +348,11 @@ void Clock::classify(const isa::Program& program, double warps, bool watched, bo
   watch(program);
   for (std::vector<Info>& function : infos_)
     for (Info& i : function) {
-      i.latency = time_of(i.table.latency);
+      i.latency = i.stalled ? 0 : time_of(i.table.latency);
       i.interval = time_of(i.table.interval);
       i.seen = time_of(i.table.seen);
       i.issued = time_of(i.table.issues);
+      i.stalls = std::max(i.issued, time_of(i.table.stalls));
       i.asks.add_issues(i.issued);
       for (size_t p = 0; p < kPipes; ++p) {
         i.work[p] = time_of(i.table.work[p]);

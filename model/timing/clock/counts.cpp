@@ -13,6 +13,11 @@ constexpr ComputesLike kLike[] = {
     {Kind::multiply_high, Pipe::fma, "mul.hi.u32"}, {Kind::alu, Pipe::alu, "lop3.b32"},
     {Kind::fp64, Pipe::fp64, "fma.rn.f64"},         {Kind::special, Pipe::sfu, "ex2.approx.ftz.f32"}};
 
+// A place where lanes that went apart meet again is said before the branch, on whose line that stands; what
+// is done there stands on any line. So all of it counts where it is said.
+constexpr uint32_t kMeets = 0x145, kMeet = 0x141;  // BSSY, BSYNC
+constexpr uint32_t kMeetStalls = 5;
+
 // Opcodes as nvdisasm 13.0 names them. What is not here computes in registers, or is issued and no more.
 struct Opcode {
   uint32_t number;
@@ -72,13 +77,11 @@ constexpr Opcode kOpcodes[] = {
     {0x1a8, Kind::memory},         // ATOMG
     {0x1a9, Kind::memory},         // ATOMG.CAS
     {0x1ae, Kind::memory},         // LDGSTS
-    // BSYNC, where lanes that went apart come together: a probe that is not kept has 4.2 cycles of a quarter
-    // for BSSY, BRA and this.
-    {0x141, Kind::alu},
-    {0x147, Kind::branch},  // BRA
-    {0x149, Kind::branch},  // BRX
-    {0x14a, Kind::branch},  // JMX
-    {0x14d, Kind::branch},  // EXIT
+    {kMeets, Kind::alu},           // BSSY
+    {0x147, Kind::branch},         // BRA
+    {0x149, Kind::branch},         // BRX
+    {0x14a, Kind::branch},         // JMX
+    {0x14d, Kind::branch},         // EXIT
 };
 constexpr uint32_t kNop = 0x118;       // fills up what is fetched
 constexpr uint32_t kNoVector = 0x080;  // from there on: what all lanes have in common, and what does more
@@ -91,15 +94,21 @@ CodeCounts counts_of(const MachineCode& code, int line) {
   CodeCounts out;
   const auto at = code.lines.find(line);
   if (at == code.lines.end()) return out;
-  for (const auto& [opcode, times] : at->second) {
-    if (opcode == kNop) continue;
+  for (const auto& [opcode, count] : at->second) {
+    if (opcode == kNop || opcode == kMeet) continue;
     const auto* const known = std::find_if(std::begin(kOpcodes), std::end(kOpcodes),
                                            [&](const Opcode& o) { return o.number == opcode; });
     const Kind kind = known != std::end(kOpcodes) ? known->kind
                       : opcode < kNoVector        ? Kind::alu
                                                   : Kind::other;
-    out.by[static_cast<size_t>(kind)] += times;
-    out.all += times;
+    out.by[static_cast<size_t>(kind)] += count.times;
+    out.all += count.times;
+    out.stalls += count.stalls;
+    if (opcode == kMeets) {
+      out.meets += count.times;
+      out.all += count.times;
+      out.stalls += count.times * kMeetStalls;
+    }
   }
   return out;
 }

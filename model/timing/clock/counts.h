@@ -28,6 +28,8 @@ inline constexpr size_t kCodeKinds = 10;
 struct CodeCounts {
   std::array<uint32_t, kCodeKinds> by{};
   uint32_t all = 0;
+  uint32_t stalls = 0;  // cycles
+  uint32_t meets = 0;   // places where lanes that went apart meet again
 
   uint32_t of(CodeKind kind) const { return by[static_cast<size_t>(kind)]; }
 };

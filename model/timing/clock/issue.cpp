@@ -107,6 +107,13 @@ bool Clock::costs_time(const Info& i, uint32_t lanes, Notes reached) {
   return act(i, w, *sm_, lanes, reached);
 }
 
+// A branch that some lanes take and some do not, where machine code has a branch.
+void Clock::diverges(const Info& i) {
+  if (code_ == nullptr || i.kind != OpKind::arithmetic || !i.ends_block || i.predicates) return;
+  warp_->clock += time(Key::diverge);
+  warp_->pending = std::max(warp_->pending, warp_->clock);
+}
+
 void Clock::lacks_row(const Info& i) {
   const isa::Function& f = program_->functions[static_cast<size_t>(i.function)];
   ++without_row_[f.lines[static_cast<size_t>(f.code[i.pc].line)].text];

@@ -54,7 +54,7 @@ inline constexpr Time kAhead = 1000 * kCycle;  // that a warp may go before the 
   Quarter& quarter = sm.quarters[w.quarter];
   const Time start = computes ? quarter.run_one(ready, i.asks) : quarter.issue(ready, i.asks);
   issued_by_source_[static_cast<size_t>(i.source)] += i.issued;
-  w.clock += i.issued;
+  w.clock += i.stalls;
   w.pending = std::max(w.pending, start);
   return start;
 }

@@ -15,6 +15,7 @@ bool falls_below(uint64_t address, double part) {
 }
 
 constexpr uint64_t kSector = 32, kSectors = kLine / kSector;
+constexpr uint64_t kBurst = 64;  // that DRAM gives at once
 
 // Of a line, those that hold bytes from one address up to another, of which it has some.
 uint32_t sectors_between(uint64_t line, uint64_t from, uint64_t to) {
@@ -57,10 +58,18 @@ Clock::Amounts Clock::amounts(double bytes) const {
   bool far = false;
   Time* arrival = nullptr;
   Time on_its_way = 0;
+  const auto sectors = static_cast<uint64_t>(of.bytes) / kSector;
   if (extent_.clusters != 0) {
     far = falls_below(address, part);
+    // The other half of what DRAM gives at once is on its way as well.
+    const bool halves = (address / kSector | sectors) % 2 != 0;
+    if (far && why == nullptr && halves) arrival = &arrivals_[address / kBurst];
+    if (arrival != nullptr && *arrival >= 0) {
+      far = false;
+      on_its_way = *arrival;
+    }
   } else if (part > 0) {
-    arrival = &touched_[address / kLine];
+    arrival = &arrivals_[address / kBurst];
     far = *arrival < 0;
     part = far ? 1 : 0;
     on_its_way = *arrival;
@@ -80,14 +89,22 @@ Clock::Amounts Clock::amounts(double bytes) const {
     if (why != nullptr) *why = Cause::l2;
   }
   if (part > 0) {
-    const Time amount = part == 1 ? of.dram : dram_.amount(of.bytes * part);
+    const Time amount = part == 1 && sectors == 1 ? of_sectors_[2].dram
+                        : part == 1               ? of.dram
+                                                  : dram_.amount(of.bytes * part);
     const Time over_dram = dram_.take(start, amount) + (far ? dram_latency / 2 : 0);
     if (over_dram > end && far) {
       end = over_dram;
       if (why != nullptr) *why = Cause::dram;
     }
   }
-  if (far && arrival != nullptr) *arrival = end;
+  if (far && arrival != nullptr) {
+    *arrival = end;
+    if (sectors > 1 && sectors <= kSectors)
+      if (Time& last = arrivals_[address / kBurst + 1];
+          (address / kSector + sectors - 1) / 2 != address / kBurst && last < 0)
+        last = end;
+  }
   return end;
 }
 
@@ -147,6 +164,23 @@ struct Clock::Scattered {
         return std::max(from, sector * kSector);
     return sector * kSector;
   }
+  Banks banks() const {
+    constexpr size_t kBanks = Banks::kBanks;
+    std::array<std::array<uint64_t, kBanks>, kBanks> reached;
+    std::array<uint32_t, kBanks> many{};
+    Banks out;
+    for (size_t lane = 0; lane < addresses.size(); ++lane)
+      for (uint64_t word = addresses[lane] / Banks::kWord; word * Banks::kWord < addresses[lane] + bytes;
+           ++word) {
+        auto& bank = reached[word % kBanks];
+        uint32_t& n = many[word % kBanks];
+        if (n == kBanks || std::find(bank.begin(), bank.begin() + n, word) != bank.begin() + n) continue;
+        bank[n++] = word;
+        ++out.words;
+        out.fronts = std::max(out.fronts, n);
+      }
+    return out;
+  }
 
  private:
   // Behind so many. Returns how many there are.
@@ -179,6 +213,7 @@ struct Clock::ScatteredAgain {
   size_t sectors() const { return known.sectors(); }
   LineSectors at(size_t k) const { return known.line(k).is; }
   L1::Place& place(size_t k) const { return known.line(k).place; }
+  Banks banks() const { return known.banks(); }
   uint64_t first_byte(size_t k, uint64_t sector) const {
     // Most often each lane has a line of its own.
     if (count == Spread::kLanes && addresses[k] / kSector == sector) return addresses[k];
@@ -220,8 +255,18 @@ template <class Reached>
                                                 const Info& i, Multiprocessor& sm, Time start) {
   constexpr Time kProbed = 512;
   const size_t all = reached.sectors();
-  const Time tags = static_cast<Time>(reached.count) * kCycle;
-  const Time data = static_cast<Time>(all) * time(Key::l1_interval) / (kProbed / 32);
+  const bool reads = kind == machine::AccessKind::read;
+  // A load looks for four lines a cycle, and brings no more of sectors than it reaches.
+  Time tags = static_cast<Time>(reached.count) * kCycle, conflicts = 0;
+  Time data = static_cast<Time>(all) * time(Key::l1_interval) / (kProbed / kSector);
+  if constexpr (requires { reached.banks(); })
+    if (reads) {
+      const Banks banks = reached.banks();
+      tags = std::max(tags / 4, banks.fronts * kCycle);
+      conflicts = banks.conflicts() * time(Key::l1_conflict);
+      const uint64_t bytes = (uint64_t{banks.words} * Banks::kWord + kSector - 1) / kSector * kSector;
+      data = static_cast<Time>(bytes) * time(Key::l1_interval) / kProbed;
+    }
   const Time served = sm.memory.take(start, std::max(tags, data));
   warp_->pending = std::max(warp_->pending, served - time(Key::queue));
   if (kind == machine::AccessKind::write) {
@@ -237,8 +282,8 @@ template <class Reached>
     dram_.take(start, of.dram);
     return served;
   }
-  Time end = served + time(Key::l1_latency);
-  const bool cached = kind == machine::AccessKind::read && i.cached;
+  Time end = served + time(Key::l1_latency) + conflicts;
+  const bool cached = reads && i.cached;
   const auto misses = [&](size_t k, uint64_t line, uint32_t wanted) -> uint32_t {
     if constexpr (requires { reached.place(k); })
       return sm.l1.misses(line, touched_.number(line), wanted, reached.place(k));
@@ -275,7 +320,7 @@ Time Clock::scattered(const Access& a, Notes addresses, const Info& i, Multiproc
       !i.cached)
     return lines(kind, reached, i, sm, start);
   if (known == nullptr) known = std::make_unique<Spread>();
-  known->remember(addresses.data(), a.bytes, reached.lines.data(), reached.count);
+  known->remember(addresses.data(), a.bytes, reached.lines.data(), reached.count, reached.banks());
   if (known->empty()) return lines(kind, reached, i, sm, start);
   return lines(kind, ScatteredAgain{*known, a.bytes, addresses}, i, sm, start);
 }

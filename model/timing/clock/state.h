@@ -27,6 +27,7 @@ struct Clock::Info {
   bool waits = false;            // of what orders: what comes behind it in the program comes behind it
   bool renames = false;          // costs nothing: a register gets another name
   bool predicates = false;       // a branch that machine code has not: what it leaps over is predicated
+  bool stalled = false;          // a warp stalls until its result is there, as its machine code says
   bool branches_within = false;  // in machine code: what stands behind it waits for it
   bool ahead = false;            // may be executed before its time
   bool meets = false;            // a barrier of the CTA that may be, too
@@ -46,10 +47,12 @@ struct Clock::Info {
     double interval = 0;                // of a quarter, or of what it keeps busy
     double seen = 0;                    // of what orders: until others see it
     double issues = 1;                  // instructions of machine code
+    double stalls = 0;                  // until the warp may issue the next, as its machine code says
     std::array<double, kPipes> work{};  // of a quarter's pipes; the interval is in it
   } table;
   Time latency = 0, interval = 0, seen = 0;
   Time issued = kCycle;
+  Time stalls = kCycle;  // no less than that
   std::array<Time, kPipes> work{};
   uint32_t first = 0;  // of its operands: sources, then results
   uint32_t sources = 0, results = 0;
@@ -99,6 +102,8 @@ struct Clock::Block {
   Time length = 0;  // until the last has begun
   Out over{};       // until what stands behind the block can be issued; no row
   Time made = 0;    // until the last row is there, alone
+  // By how many warps of the quarter compute: that much longer. Of machine code.
+  std::array<Time, Crowd::kMost + 1> longer{};
   Quarter::Asks asks;
   // The branch, where it goes with the others: none of the block, or one that waits for no row, for one that
   // the block makes, or for another.
@@ -137,6 +142,7 @@ struct alignas(64) Clock::WarpTime {
   uint8_t rank = 0;
   uint8_t index = 0;  // in its CTA
   uint8_t quarter = 0;
+  uint8_t place = 0;  // among those of its quarter that compute
   bool fresh = true;
   bool waits = false;     // at a barrier of its CTA, whatever it has executed before
   bool has_left = false;  // has executed its end before its time

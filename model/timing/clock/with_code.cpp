@@ -114,18 +114,6 @@ void Clock::cost_by_code(const isa::Function& f, std::vector<Info>& out) const {
     const double each = 1.0 / copies_of(from, to);
     for (size_t i = from; i < to; ++i)
       cost_by_counts(counts[i], each, out[i].ends_block || f.code[i].kind == isa::OpKind::jump, out[i]);
-    // No order is the best, and two pipes that are both busy hold each other up.
-    std::array<double, kPipes> work{};
-    for (size_t i = from; i < to; ++i)
-      for (size_t p = 0; p < kPipes; ++p) work[p] += out[i].table.work[p];
-    const auto [less, more] =
-        std::minmax(work[static_cast<size_t>(Pipe::alu)], work[static_cast<size_t>(Pipe::fma)]);
-    const double slower = value(Key::code_slower) + (more > 0 ? value(Key::pipes_together) * less / more : 0);
-    for (size_t i = from; i < to; ++i) {
-      out[i].table.issues *= value(Key::code_slower);
-      out[i].table.interval *= slower;
-      for (double& of : out[i].table.work) of *= slower;
-    }
   }
   // What a predicate leaps over is issued all the same.
   for (size_t i = 0; i < out.size(); ++i) {
@@ -134,6 +122,7 @@ void Clock::cost_by_code(const isa::Function& f, std::vector<Info>& out) const {
     for (size_t k = i + 1; k < f.code[i].target; ++k) {
       if (out[k].kind != OpKind::arithmetic || out[k].in_warp) continue;
       all.issues += std::exchange(out[k].table.issues, 0);
+      all.stalls += std::exchange(out[k].table.stalls, 0);
       for (size_t p = 0; p < kPipes; ++p) all.work[p] += std::exchange(out[k].table.work[p], 0);
     }
   }
@@ -142,6 +131,8 @@ void Clock::cost_by_code(const isa::Function& f, std::vector<Info>& out) const {
 // Of one operation, by what its line has in all copies, each of which has that part of it.
 void Clock::cost_by_counts(const CodeCounts& c, double each, bool leaps, Info& info) const {
   Info::Costs& costs = info.table;
+  if ((info.kind == OpKind::arithmetic && !info.branches_within) || info.kind == OpKind::memory)
+    costs.stalls = (c.stalls + c.meets * value(Key::reconverge)) * each;
   if (info.predicates || (info.kind == OpKind::memory && c.of(CodeKind::memory) != 0)) {
     costs.issues = c.all * each;
     return;
@@ -163,10 +154,11 @@ void Clock::cost_by_counts(const CodeCounts& c, double each, bool leaps, Info& i
     if (const uint32_t n = c.of(one.kind); n != 0)
       take(one.pipe, costs.work[static_cast<size_t>(one.pipe)] +
                          n * each * kQuarters * device_.op(one.ptx).value_or(OpCost{}).interval);
-  if (leaps) {  // unrolled, it leaps once for several rounds
-    costs.latency *= std::min(1.0, c.of(CodeKind::branch) * each);
-    return;
-  }
+  // A warp stalls until what is always as late is there; other results say themselves when they are.
+  const auto has = [&](CodeKind kind) { return c.of(kind) != 0; };
+  info.stalled = leaps || !(has(CodeKind::special) || has(CodeKind::fp64) || has(CodeKind::exchange) ||
+                            has(CodeKind::memory));
+  if (leaps) return;
   // A conversion is no slower than its probe says because its opcode is one of sums too.
   constexpr double kOne = 2.3;
   if (std::lround(c.all * each) == 1 && c.of(CodeKind::fp32) == c.all && probed > costs.interval &&

@@ -1,6 +1,7 @@
 // What ptxas itself makes of texts.
 #include "verify/contraction/ptxas.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -171,10 +172,36 @@ TEST_F(Ptxas, ItsCodeIsKnownByLineAndSoAreItsRegisters) {
     };
     const Assembly made = assembly_by_ptxas(text, "k", c.sm);
     EXPECT_EQ(made.target, c.code);
-    EXPECT_EQ(made.lines.at(line("fma.rn")).at(kFfma), 1u);
-    EXPECT_EQ(made.lines.at(line("st.global.f32 [%rd2]")).at(kStg), 1u);
+    EXPECT_EQ(made.lines.at(line("fma.rn")).at(kFfma).times, 1u);
+    EXPECT_EQ(made.lines.at(line("st.global.f32 [%rd2]")).at(kStg).times, 1u);
     EXPECT_EQ(std::to_string(made.registers), said_registers(text, c.code));
     EXPECT_NE(made.registers, 0u);
+  }
+}
+
+// A sum that needs the one before it waits for four cycles, of any other in one chain of four for one: that
+// is what the probes of sums say (4.11 cycles until the next can use it, an instruction a cycle).
+TEST_F(Ptxas, AWarpStallsUntilWhatItNeedsIsThere) {
+  constexpr uint32_t kFfma = 0x023;
+  for (const int chains : {1, 4}) {
+    std::string body;
+    for (int c = 0; c < chains; ++c) body += fmt::format("  mov.f32 %f{}, %f{};\n", 10 + c, 1 + c % 3);
+    for (int c = 1; c < chains; ++c)
+      body += fmt::format("  mul.f32 %f{0}, %f{0}, 0f{1:08X};\n", 10 + c, 0x3F000000 + c);
+    constexpr int kRounds = 16;
+    for (int i = 0; i < kRounds; ++i)
+      for (int c = 0; c < chains; ++c) body += fmt::format("  fma.rn.f32 %f{0}, %f{0}, %f2, %f3;\n", 10 + c);
+    for (int c = 1; c < chains; ++c) body += fmt::format("  add.f32 %f10, %f10, %f{};\n", 10 + c);
+    body += "  st.global.f32 [%rd2], %f10;\n";
+    const Assembly made = assembly_by_ptxas(text_of("sm_90a", body), "k", 90);
+    uint32_t times = 0, stalls = 0;
+    for (const auto& [line, opcodes] : made.lines)
+      if (const auto at = opcodes.find(kFfma); at != opcodes.end()) {
+        times += at->second.times;
+        stalls += at->second.stalls;
+      }
+    EXPECT_EQ(times, static_cast<uint32_t>(kRounds * chains));
+    EXPECT_NEAR(static_cast<double>(stalls) / times, chains == 1 ? 4 : 1, 0.3) << chains;
   }
 }
 

@@ -10,20 +10,21 @@
 #include <vector>
 
 #include "probed.h"
+#include "verify/contraction/ptxas.h"
 #include "verify/cost_probe/cost.h"
 #include "verify/session/time.h"
 
 namespace bitwell::timing {
 namespace {
 
-double modelled(const cost_probe::Probe& probe, uint32_t) {
+double modelled(const cost_probe::Probe& probe, bool by_code) {
   if (probe.tells_another) return std::nan("");
   const auto module = std::make_shared<const isa::Module>(cost_probe::text_of(probe));
   const auto cycles = [&](uint32_t passes) {
     launch::Launch l = cost_probe::launch_of(probe, passes);
     l.module = module;
     session::TimeQuestion question = session::time_question(l);
-    question.asks_ptxas = false;
+    question.asks_ptxas = by_code;
     question.most = 0;  // in full: what was touched before is in L2
     return session::time_of(question).launches.at(0).launch.cycles;
   };
@@ -78,6 +79,9 @@ constexpr Other kOthers[] = {
     {"cp.async.bulk", "at once, L2", "a multiprocessor alone has more of L2 there"},
     {"cp.async.bulk", "latency, L2", "the same, of 32 KiB and more"},
     {"cp.async.bulk to global", "", "small ones, by 20 cycles"},
+    {"bra over 10 fma.f32", "none takes, 1",
+     "how long a warp stalls for lanes to meet, machine code alone says"},
+    {"bra over 10 fma.f32", "half", "the same, and that lanes which part cost more"},
 };
 
 TEST(Probes, TheModelGivesBackWhatAnH200Said) {
@@ -85,7 +89,8 @@ TEST(Probes, TheModelGivesBackWhatAnH200Said) {
   std::set<const Other*> met;
   for (const auto group : {cost_probe::instructions, cost_probe::memory, cost_probe::barriers,
                            cost_probe::tensor, cost_probe::copies})
-    for (const cost_probe::Row& r : group(modelled)) {
+    for (const cost_probe::Row& r :
+         group([](const cost_probe::Probe&p, uint32_t) { return modelled(p, false); })) {
       if (std::isnan(r.value)) continue;
       const auto said = probes().find({r.what, r.with});
       ASSERT_NE(said, probes().end()) << r.what << ", " << r.with;
@@ -103,10 +108,36 @@ TEST(Probes, TheModelGivesBackWhatAnH200Said) {
       EXPECT_TRUE(known) << r.what << ", " << r.with << ": " << said->second << " cycles there, " << r.value
                          << " here";
     }
-  EXPECT_EQ(asked, 883U);
+  EXPECT_EQ(asked, 904U);
   EXPECT_GE(near, 765U);
   for (const Other& o : kOthers)
     EXPECT_TRUE(met.contains(&o)) << o.what << ", " << o.with << ": no row is off (" << o.why << ")";
+}
+
+// With the machine code of ptxas: of one warp and of several, where what each stalls for is known.
+TEST(Probes, MachineCodeGivesBackBranchesAndWarpsSideBySide) {
+  try {
+    contraction::ptxas_path();
+  } catch (const machine::InputError& e) {
+    GTEST_SKIP() << e.what();
+  }
+  const auto of_these = [](const cost_probe::Probe& p, uint32_t) {
+    const bool branches =
+        p.body.find("@q bra L") != std::string::npos && p.body.find("fma") != std::string::npos;
+    const bool in_no_order =
+        p.body.find("shf") != std::string::npos && p.body.find("mad.lo") != std::string::npos;
+    return branches || in_no_order ? modelled(p, true) : std::nan("");
+  };
+  size_t asked = 0;
+  for (const cost_probe::Row& r : cost_probe::instructions(of_these)) {
+    if (std::isnan(r.value)) continue;
+    ++asked;
+    const double said = probes().at({r.what, r.with});
+    // Of lanes that part it is not known how many did before.
+    const double most = r.with.find("half") != std::string::npos ? 0.3 : 0.2;
+    EXPECT_NEAR(r.value, said, most * said) << r.what << ", " << r.with;
+  }
+  EXPECT_EQ(asked, 14U);
 }
 
 }  // namespace

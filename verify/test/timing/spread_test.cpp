@@ -54,9 +54,11 @@ TEST(Spread, LanesReachTheSameSectorsAgainIfEachDoes) {
     }
     Spread spread;
     EXPECT_TRUE(spread.empty());
-    spread.remember(first.data(), bytes, lines.data(), lines.size());
+    spread.remember(first.data(), bytes, lines.data(), lines.size(), {40, 7});
     ASSERT_EQ(spread.count(), lines.size());
     ASSERT_EQ(spread.sectors(), lines.size());
+    ASSERT_EQ(spread.banks().fronts, 7);
+    ASSERT_EQ(spread.banks().conflicts(), 5);
     if (i % 2 != 0) then[drawn() % then.size()] += Spread::kSector * (drawn() % 3 - 1) + bytes / 2;
     bool same = true;
     for (size_t lane = 0; lane < first.size(); ++lane)
@@ -78,7 +80,7 @@ TEST(Spread, WhatReachesSeveralSectorsIsNotRemembered) {
   std::vector<LineSectors> lines(Spread::kLanes + 1);
   Spread spread;
   const auto remembers = [&](uint32_t bytes, size_t many) {
-    spread.remember(at.data(), bytes, lines.data(), many);
+    spread.remember(at.data(), bytes, lines.data(), many, {});
     return !spread.empty();
   };
   EXPECT_TRUE(remembers(8, Spread::kLanes));
