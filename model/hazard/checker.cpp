@@ -58,10 +58,7 @@ void Checker::told(const machine::ByTurns& turns, const std::array<uint32_t, 3>&
                                 [&](const machine::Access& a) { return addresses_->asks_for(a); })) {
     for (size_t i = 0; i < count; ++i) {
       if (i != 0) ledger_.findings.pass(turns.between);
-      for (machine::Access piece : turns.of) {
-        piece.addresses = piece.addresses.subspan(i, 1);
-        tell({first_cta, piece});
-      }
+      for (const machine::Access& a : turns.of) tell({first_cta, a.piece(i)});
     }
     return;
   }
@@ -77,11 +74,9 @@ void Checker::told(const machine::Access& a, Cluster& c) {
     ledger_.findings.next_access();
     return access(a, c);
   }
-  machine::Access piece = a;
   for (size_t i = 0; i < a.addresses.size(); ++i) {
-    piece.addresses = a.addresses.subspan(i, 1);
     ledger_.findings.next_access();
-    access(piece, c);
+    access(a.piece(i), c);
   }
 }
 
@@ -175,9 +170,9 @@ void Checker::hold_back(const Synchronisation& s, Cluster& c) {
   switch (s.kind) {
     case SyncKind::cta_arrived: held_back_->arrived(s.which, s.amount); break;
     case SyncKind::cta_over: return held_back_->met(s.which, c);
+    case SyncKind::cta_passed: return each_that_passes(s, [&](int warp) { held_back_->changes(warp); });
     case SyncKind::fence:
     case SyncKind::warp_met:
-    case SyncKind::cta_passed:
     case SyncKind::cluster_arrived:
     case SyncKind::cluster_passed:
     case SyncKind::exited: break;

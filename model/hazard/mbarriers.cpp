@@ -96,6 +96,13 @@ void Mbarriers::by_thread(const machine::Access& a, Cluster& c, uint64_t address
   Use& use = barrier.uses[w.unit];
   use.time[lane] = w.time;
   use.site = number;
+  // Lanes that look together: an access each.
+  for (uint32_t rest = a.lanes & (a.lanes - 1); rest != 0; rest &= rest - 1) {
+    const auto other = static_cast<uint32_t>(std::countr_zero(rest));
+    ledger_.findings.next_access();
+    initialised(barrier, {w.known[other].get(), &w, other, kNow, &w.ended[other]}, site, address);
+    use.time[other] = w.time;
+  }
   if (a.kind == AccessKind::read) return;
   barrier.last = party(viewer, site);
   if (!c.remote_writes.empty()) arrival_at_peer(a, c, viewer, rank_of_address(address));
@@ -167,7 +174,7 @@ void Mbarriers::passed(const machine::Synchronisation& s, Cluster& c) {
   const Known more = at->second.over.acquire(Scope::cluster, w.domain);
   const auto with_more = [&](const Known& to) {
     if (last_passed_.both == nullptr || last_passed_.before != to || last_passed_.more != more)
-      last_passed_ = {to, more, joined(to, more)};
+      last_passed_ = {to, more, joined(more, to)};
     return last_passed_.both;
   };
   const bool relaxed = s.order.semantics == Semantics::relaxed;

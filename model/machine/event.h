@@ -62,7 +62,8 @@ struct Access {
                                         // wants pieces up to kMostPieces, one after the other); valid while
                                         // it is told
   uint64_t bytes;                       // at each
-  bool mbarrier = false;                // of an mbarrier, by an instruction or operation for mbarriers
+  bool mbarrier = false;                // of an mbarrier, by an instruction or operation for mbarriers; by
+                                        // several lanes only to who wants pieces, all with one address
   int issuer = -1;                      // lane that issued the operation; of lanes: -1
   uint32_t rows = 0;                    // of tensor memory: so many lanes from the address on; else 0
   uint32_t met = 0;  // lanes that have met for it: one does it for all, each is to be behind
@@ -72,6 +73,19 @@ struct Access {
   uint32_t unchanged = 0;
   // It was found when the addresses were made that all 32 lanes reach bytes side by side, in their order.
   bool consecutive = false;
+  // Likewise the least of the lanes' addresses, or of an operation's pieces, and the greatest; both 0: nobody
+  // has looked.
+  uint64_t low = 0, high = 0;
+  // From each of an operation's pieces to the next; 0: nobody has looked.
+  uint64_t step = 0;
+
+  // Of an operation's pieces one by itself.
+  Access piece(size_t i) const {
+    Access out = *this;
+    out.addresses = addresses.subspan(i, 1);
+    out.low = out.high = out.step = 0;
+    return out;
+  }
 };
 
 // A warp is about to execute the instruction of a PTX line that an observer asked for.
@@ -109,7 +123,7 @@ struct Observer {
   std::vector<int> lines{};  // wants Reached of these PTX lines
   bool steps = true;         // wants Turn, OperationStep and PhaseOver
   bool pieces = false;       // wants several pieces of as many bytes each, which one operation reaches, as
-                             // one Access; and ByTurns
+                             // one Access; ByTurns; and warps that pass a barrier as one Synchronisation
 };
 
 }  // namespace bitwell::machine

@@ -71,7 +71,8 @@ struct Synchronisation {
   Ending ending = Ending::none;  // of what was issued
   TensorOrder tensor{};          // likewise, where it ends with a commit
   // Of cta_arrived: the threads that the barrier waits for, 0: all that still run. Of emptied: bytes. Of
-  // columns: 1, for a pair of CTAs.
+  // columns: 1, for a pair of CTAs. Of cta_passed, to who wants pieces: the warps whose lanes these are, one
+  // bit each, where they come out at one instruction; `warp` is the first.
   uint32_t amount = 0;
 };
 

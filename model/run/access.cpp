@@ -210,9 +210,10 @@ std::pair<uint64_t, uint64_t> low_halves(Context& context, uint64_t* address, ui
   return {low, high};
 }
 
+// `low` and `high`: of the addresses, where they are known.
 void tell(const Context& context, AccessKind kind, const machine::Order& order, uint32_t mask,
-          std::span<const uint64_t> addresses, size_t size, uint32_t unchanged = 0,
-          bool consecutive = false) {
+          std::span<const uint64_t> addresses, size_t size, uint32_t unchanged = 0, bool consecutive = false,
+          uint64_t low = 0, uint64_t high = 0) {
   const Cluster& cluster = context.cta.cluster;
   machine::Event event = cluster.event_of<machine::Access>(
       kind, order, context.cta.index, context.warp.index, mask, uint64_t{0}, cluster.time(),
@@ -220,6 +221,8 @@ void tell(const Context& context, AccessKind kind, const machine::Order& order, 
   machine::Access& access = *std::get_if<machine::Access>(&event.what);
   access.unchanged = unchanged;
   access.consecutive = consecutive;
+  access.low = low;
+  access.high = high;
   cluster.tell_access(event);
 }
 
@@ -399,9 +402,11 @@ void resolve(const isa::AddressUse& use, uint32_t row, Context& context, uint32_
   if (context.cta.cluster.accesses_watched() &&
       (kind != AccessKind::read || !together || region == &context.cta.shared ||
        !passed_over(use.order, *region, context))) [[unlikely]] {
-    for (uint64_t& a : address) a += window_of(space);
+    const uint64_t of_space = window_of(space);
+    for (uint64_t& a : address) a += of_space;
     tell(context, kind, use.order, mask, address, size,
-         store == nullptr ? 0 : unchanged_lanes(*store, context, mask, out), scan.consecutive);
+         store == nullptr ? 0 : unchanged_lanes(*store, context, mask, out), scan.consecutive, low + of_space,
+         high + of_space);
     if (out.consecutive && context.follow() != nullptr && context.follow()->but() != 0) {
       // some lanes read what is there, and some do not
       out.consecutive = false;
@@ -442,7 +447,7 @@ void tell_lanes(const isa::AddressUse& use, AccessKind kind, Context& context, u
     address = next;
     next += apart;
   }
-  tell(context, kind, use.order, ~0u, addresses, size, unchanged, apart == size);
+  tell(context, kind, use.order, ~0u, addresses, size, unchanged, apart == size, first, next - apart);
 }
 
 std::optional<uint64_t> shared_address(const Cluster& cluster, const std::byte* bytes) {

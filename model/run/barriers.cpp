@@ -36,13 +36,37 @@ std::string at_cluster_barrier(Cluster& cluster, const Waiter&) {
 const WaitKind kAtCtaBarrier{at_cta_barrier}, kAtWarpBarrier{others_of_warp},
     kAtClusterBarrier{at_cluster_barrier};
 
+namespace {
+
+bool waits_at(const Split& s, uint32_t number) { return s.wait == &kAtCtaBarrier && s.barrier == number; }
+
+}  // namespace
+
 // Those who wait at the barrier go on, though it is for threads of their warps that have ended.
 void Cta::note_ended(uint32_t number) const {
   for (const Warp& w : warps)
     for (const Split& s : w.splits)
-      if (s.wait == &kAtCtaBarrier && s.barrier == number)
+      if (waits_at(s, number))
         return cluster.note(place(w, s, -1),
                             "threads of a warp that meets this aligned barrier have ended without it");
+}
+
+void Cta::tell_passed(uint32_t number) const {
+  Synchronisation told{Synchronisation::Kind::cta_passed, {}, index, 0, 0, number, cluster.time(), 0};
+  for (const Warp& w : warps)
+    for (const Split& s : w.splits) {
+      if (!waits_at(s, number)) continue;
+      const int ptx_line = line(s).ptx;
+      if (told.amount != 0 && (told.lanes != s.mask || told.ptx_line != ptx_line)) {
+        cluster.tell(told);
+        told.amount = 0;
+      }
+      if (told.amount == 0) told.warp = w.index;
+      told.lanes = s.mask;
+      told.ptx_line = ptx_line;
+      told.amount |= 1u << w.index;
+    }
+  if (told.amount != 0) cluster.tell(told);
 }
 
 void Cta::try_release(uint32_t number) {
@@ -68,10 +92,10 @@ void Cta::try_release(uint32_t number) {
   barrier = {};
   barriers_under_way &= ~(1u << number);
   cluster.wake();
+  if (cluster.accesses_watched()) tell_passed(number);
   for (Warp& w : warps)
     for (Split& s : w.splits) {
-      if (s.wait != &kAtCtaBarrier || s.barrier != number) continue;
-      tell_synchronised(Synchronisation::Kind::cta_passed, *this, w, s, s.mask, number);
+      if (!waits_at(s, number)) continue;
       const isa::Op& op = op_at(s);
       auto* rows = s.activation->rows.data();
       if (op.d != isa::kSink) {  // bar.red

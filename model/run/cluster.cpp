@@ -1,6 +1,7 @@
 #include "model/run/cluster.h"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <utility>
 
@@ -113,11 +114,7 @@ namespace {
 template <class Visit>
 [[gnu::noinline]] void each_piece(const machine::Access& access, Visit visit) {
   if (access.operation == 0) return visit(access);
-  machine::Access one = access;
-  for (size_t i = 0; i < access.addresses.size(); ++i) {
-    one.addresses = access.addresses.subspan(i, 1);
-    visit(one);
-  }
+  for (size_t i = 0; i < access.addresses.size(); ++i) visit(access.piece(i));
 }
 
 }  // namespace
@@ -145,14 +142,35 @@ void Cluster::tell(const machine::ByTurns& accesses) const {
     if (observer.accesses) observer.tell({first_, accesses});
 }
 
+namespace {
+
+// The same of each warp that passes a barrier.
+void tell_each_warp(const machine::Event& event, const machine::Observer& observer) {
+  machine::Event one = event;
+  auto& s = std::get<machine::Synchronisation>(one.what);
+  for (uint32_t rest = std::exchange(s.amount, 0); rest != 0; rest &= rest - 1) {
+    s.warp = std::countr_zero(rest);
+    observer.tell(one);
+  }
+}
+
+}  // namespace
+
 void Cluster::tell(const machine::Synchronisation& synchronisation) const {
   tell_synchronisation({first_, synchronisation});
 }
 
 void Cluster::tell_synchronisation(const machine::Event& event) const {
   if (grid.options.follow != nullptr) grid.options.follow->over();
-  for (const machine::Observer& observer : grid.options.observers)
-    if (observer.accesses) observer.tell(event);
+  const bool passed =
+      std::get_if<machine::Synchronisation>(&event.what)->kind == machine::Synchronisation::Kind::cta_passed;
+  for (const machine::Observer& observer : grid.options.observers) {
+    if (!observer.accesses) continue;
+    if (passed && !observer.pieces)
+      tell_each_warp(event, observer);
+    else
+      observer.tell(event);
+  }
 }
 
 void Cluster::tell(machine::Reached reached) const {

@@ -129,6 +129,8 @@ class Cta {
     return grid.program.functions[static_cast<size_t>(number)];
   }
   void note_ended(uint32_t number) const;
+  // Tells who watches accesses who comes out of that barrier.
+  void tell_passed(uint32_t number) const;
   struct Counts {
     uint64_t lanes = 0, instructions = 0;  // executed
     bool moved = false;                    // the splits changed or the pc was set

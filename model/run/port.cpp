@@ -89,23 +89,30 @@ void Port::tell(AccessKind kind, const machine::Region& at, Alike& alike) const 
 
 namespace {
 
-// Some of them, by generic address.
 using Addresses = std::array<uint64_t, machine::Access::kMostPieces>;
-std::span<const uint64_t> addresses_of(const Cluster& cluster, const Port::Rows& rows, uint32_t first,
-                                       uint32_t count, Addresses& out) {
-  uint64_t next = generic_address(cluster, *rows.at, rows.address) + first * rows.step;
-  for (uint32_t i = 0; i < count; ++i, next += rows.step) out[i] = next;
-  return {out.data(), count};
-}
 
 }  // namespace
+
+// Some of them, by generic address.
+void Port::give_pieces(machine::Access& access, const Rows& rows, uint32_t first, uint32_t count,
+                       std::span<uint64_t> out) const {
+  // What stays is held here: what is written might be a part of `rows`, as far as the compiler knows.
+  const uint64_t step = rows.step, begin = generic_address(cluster_, *rows.at, rows.address) + first * step;
+  uint64_t* const to = out.data();
+  for (uint32_t i = 0; i < count; ++i) to[i] = begin + i * step;
+  access.addresses = out.first(count);
+  const uint64_t last = begin + (count - 1) * step;
+  access.low = std::min(begin, last);
+  access.high = std::max(begin, last);
+  access.step = step;
+}
 
 void Port::tell_rows(AccessKind kind, const Rows& rows, uint32_t count, uint64_t size) const {
   Addresses addresses;
   machine::Access access = by_operation(kind, size);
   for (uint32_t first = 0; first < count; first += machine::Access::kMostPieces) {
     const uint32_t some = std::min<uint32_t>(machine::Access::kMostPieces, count - first);
-    access.addresses = addresses_of(cluster_, rows, first, some, addresses);
+    give_pieces(access, rows, first, some, addresses);
     cluster_.tell(access);
   }
 }
@@ -120,7 +127,7 @@ void Port::tell_rows(const Rows& read, std::span<const Rows> written, uint32_t c
     const bool passed = passed_over(*read.at);  // the first of them
     const auto add = [&](AccessKind kind, const Rows& rows) {
       all.push_back(by_operation(kind, size));
-      all.back().addresses = addresses_of(cluster_, rows, first, some, addresses[all.size() - 1]);
+      give_pieces(all.back(), rows, first, some, addresses[all.size() - 1]);
     };
     if (!passed) add(AccessKind::read, read);
     for (const Rows& rows : written) add(AccessKind::write, rows);
@@ -179,6 +186,24 @@ void Port::tell_at(AccessKind kind, uint64_t generic, uint64_t size, bool mbarri
     addresses[lane_] = generic;
     access.addresses = addresses;
   }
+  cluster_.tell(access);
+}
+
+void Port::tell_look(uint32_t lanes, uint64_t generic) const {
+  std::array<uint64_t, machine::kLanes> addresses;
+  addresses.fill(generic);
+  machine::Access access{AccessKind::read,
+                         order_,
+                         context_->cta.index,
+                         context_->warp.index,
+                         lanes,
+                         0,
+                         cluster_.time(),
+                         0,
+                         addresses,
+                         8,
+                         true};
+  access.ptx_line = context_->cta.line(context_->warp.splits[context_->split_index]).ptx;
   cluster_.tell(access);
 }
 

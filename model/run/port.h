@@ -161,6 +161,12 @@ class Port {
       tell_at(kind, machine::kSharedWindow + place.address, 8, true);
     return place.cta->mbarriers;
   }
+  // The same of one look for all those lanes of the warp: where not each access is watched.
+  machine::Mbarriers& mbarriers_of_all(uint32_t lanes, const SharedPlace& place) const {
+    if (cluster_.accesses_watched()) [[unlikely]]
+      tell_look(lanes, machine::kSharedWindow + place.address);
+    return place.cta->mbarriers;
+  }
   // Who wants to know what a value comes to that counts as never written, or nullptr.
   Follow* follow() const { return cluster_.grid.options.follow; }
   // Rows of so many bytes, the first at `address`, the others so much behind each other.
@@ -257,8 +263,11 @@ class Port {
   void tell(AccessKind kind, const machine::Region& at, uint64_t address, uint64_t size,
             bool unchanged = false) const;
   machine::Access by_operation(AccessKind kind, uint64_t size) const;
+  void give_pieces(machine::Access& access, const Rows& rows, uint32_t first, uint32_t count,
+                   std::span<uint64_t> out) const;
   void tell_at(AccessKind kind, uint64_t generic_address, uint64_t size, bool mbarrier = false,
                uint32_t rows = 0, bool unchanged = false, uint32_t before_gap = 0, uint32_t gap = 0) const;
+  void tell_look(uint32_t lanes, uint64_t generic_address) const;
   // Whether that is there already, all of it written.
   static bool stands(const machine::Region& at, uint64_t address, uint64_t size, const std::byte* bytes,
                      const uint8_t* defined);

@@ -67,6 +67,7 @@ bool Addresses::asks_for(const machine::Access& a) const {
     return true;
   const Object* const object = object_of(a);
   if (object == nullptr) return false;
+  if (a.high != 0) return !holds_all(*object, a.low, a.high, a.bytes);
   const auto [low, high] = std::minmax_element(a.addresses.begin(), a.addresses.end());
   return !holds_all(*object, *low, *high, a.bytes);
 }
@@ -75,32 +76,14 @@ void Addresses::inside_its_object(const machine::Access& a) {
   const Object* const object = object_of(a);
   if (object == nullptr || a.mbarrier || a.rows != 0) return;
   const uint32_t lanes = a.operation != 0 ? 1 : a.lanes;
-  // All lanes' in it where it stands for the first of them, as nearly always.
-  const uint64_t size =
-      object->size != 0 ? object->size : (uint64_t{1} << machine::kRankShift) - object->offset;
-  if (lanes == ~0u && size >= a.bytes) {
-    const ObjectPlace place = object_place(a.addresses[0]);
-    const uint64_t begin = a.addresses[0] - place.at + object->offset, last = size - a.bytes;
-    // A sign says that a lane is out of it; compilers make vectors of that, but not of 64-bit comparisons.
-    uint64_t out = 0;
-    const auto look_at = [&](uint64_t address) { out |= (address - begin) | (last - (address - begin)); };
-    if (a.consecutive)
-      look_at(a.addresses.front()), look_at(a.addresses.back());
-    else
-      for (uint32_t i = 0; i < machine::kLanes; ++i) look_at(a.addresses[i]);
-    if (out >> 63 == 0 && place.space == object->space) return;
-  }
-  uint64_t low = UINT64_MAX, high = 0;
-  if (lanes == ~0u) {
-    for (const uint64_t address : a.addresses) {
+  uint64_t low = a.low, high = a.high;
+  if (high == 0) {
+    low = UINT64_MAX;
+    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+      const uint64_t address = a.addresses[static_cast<size_t>(std::countr_zero(rest))];
       low = std::min(low, address);
       high = std::max(high, address);
     }
-  }
-  for (uint32_t rest = lanes == ~0u ? 0 : lanes; rest != 0; rest &= rest - 1) {
-    const uint64_t address = a.addresses[static_cast<size_t>(std::countr_zero(rest))];
-    low = std::min(low, address);
-    high = std::max(high, address);
   }
   if (holds_all(*object, low, high, a.bytes)) return;
   for (uint32_t i = 0; i < machine::kLanes; ++i) {

@@ -49,7 +49,10 @@ void Threads::synchronised(const Synchronisation& s, Cluster& c) {
       return;
     }
     // Those who wait come out with what all know who arrived, themselves included.
-    case SyncKind::cta_passed: return w.known.set(s.lanes, c.bar(w.rank, s.which).all);
+    case SyncKind::cta_passed:
+      return each_that_passes(s, [&](int warp) {
+        clusters_.warp_of(c, s.cta, warp).known.set(s.lanes, c.bar(w.rank, s.which).all);
+      });
     case SyncKind::cluster_arrived: return cluster_arrived(s, c);
     case SyncKind::cluster_passed:
       if (c.begun == 0) c.begun = ledger_.units.add(w);

@@ -1,5 +1,6 @@
 // Threads, and the scopes in which they are ordered.
 #pragma once
+#include <bit>
 #include <map>
 #include <unordered_map>
 #include <utility>
@@ -7,6 +8,13 @@
 #include "model/hazard/mbarriers.h"
 
 namespace bitwell::hazard {
+
+// Calls visit(number) for each warp that comes out of a barrier of its CTA.
+template <class Visit>
+void each_that_passes(const machine::Synchronisation& s, Visit visit) {
+  if (s.amount == 0) return visit(s.warp);
+  for (uint32_t rest = s.amount; rest != 0; rest &= rest - 1) visit(std::countr_zero(rest));
+}
 
 class Threads {
  public:

@@ -194,35 +194,34 @@ HeldBack::Who* HeldBack::begun_piece(uint64_t address) {
 }
 
 template <bool kWrites>
-bool HeldBack::clash_of_pieces(const machine::Access& a) {
+bool HeldBack::clash_of_pieces(const machine::Access& a, const Even& even) {
   constexpr Line knows = kPieces | kPageKnows;
   constexpr Line looked_at = ~kBoth | knows;  // the meeting, too
   // What stays is held here: what is noted of pieces might be any of it, as far as the compiler knows.
-  const uint32_t meeting = meeting_, several = a.met != 0 ? kSeveral : 0, first = thread_of(a.warp, 0);
+  const uint32_t meeting = meeting_, apart = a.met != 0 ? 0 : 1;  // the numbers of two lanes in turn
+  const uint32_t first = a.met != 0 ? kSeveral : thread_of(a.warp, 0);
   const int shift = shift_;
-  const uint64_t* const addresses = a.addresses.data();
   const Line usual = meeting << 2 * kBits | knows;
   bool out = false;
   uint64_t low_bits = 0;
   for (uint32_t rest = a.lanes; rest != 0;) {
-    // Nearly always a line is one of pieces since all met last: then only who is to be noted.
-    const uint64_t begun = shared_.pages.size() * kPageBytes;
-    const Line* const lines = shared_.lines.data();
-    Who* const pieces = shared_.who.data();
-    for (; rest != 0; rest &= rest - 1) {
-      const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
-      const uint64_t offset = addresses[lane] - machine::kSharedWindow;
-      if (offset >= begun || (lines[offset / kLineBytes] & looked_at) != usual) break;
-      out |= clash<kWrites>(meeting, pieces[offset >> shift], several != 0 ? several : first + lane);
-      low_bits |= offset;
-    }
-    if (rest == 0) break;
     const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
-    if (Who* const piece = begun_piece<kWrites>(addresses[lane]); piece != nullptr) {
-      out |= clash<kWrites>(meeting, *piece, several != 0 ? several : first + lane);
-      low_bits |= addresses[lane];
+    const uint64_t address = a.addresses[lane], offset = address - machine::kSharedWindow;
+    // Nearly always the line is one of pieces since all met last.
+    const bool begun = offset < shared_.pages.size() * kPageBytes &&
+                       (shared_.lines[offset / kLineBytes] & looked_at) == usual;
+    Who* piece = begun ? shared_.who.data() + (offset >> shift) : begun_piece<kWrites>(address);
+    // Lanes in turn that are in that line.
+    const auto in_turn = static_cast<uint32_t>(std::countr_one(rest >> lane));
+    const uint32_t together = std::min(in_turn, even.in_line(address));
+    if (piece != nullptr) {
+      low_bits |= address | (together != 1 ? even.apart : 0);
+      const auto step = static_cast<std::ptrdiff_t>(even.apart >> shift);
+      uint32_t thread = first + lane * apart;
+      for (uint32_t i = 0; i < together; ++i, piece += step, thread += apart)
+        out |= clash<kWrites>(meeting, *piece, thread);
     }
-    rest &= rest - 1;
+    rest = together == kLanes ? 0 : rest & (~0u << together << lane);
   }
   return out || (low_bits & ((1u << shift_) - 1)) != 0;
 }
@@ -280,13 +279,14 @@ HeldBack::Reached HeldBack::reach(const machine::Access& a, const Cluster& c) {
   const bool writes = a.kind == AccessKind::write, row = a.met == 0 && in_row(a);
   const bool lines = row && a.addresses[0] % kLineBytes == 0 && watched(a.addresses[0]) &&
                      a.bytes <= kMostOfRow && a.bytes >> shift_ != 0;
+  const Even even = HeldBack::even(a, row);
   const bool clashes = lines ? writes ? clash_of_lines<true>(a) : clash_of_lines<false>(a)
                        : a.bytes == 1u << shift_
-                           ? writes ? clash_of_pieces<true>(a) : clash_of_pieces<false>(a)
+                           ? writes ? clash_of_pieces<true>(a, even) : clash_of_pieces<false>(a, even)
                        : writes ? clash_of_lanes<true>(a)
                                 : clash_of_lanes<false>(a);
   if (!clashes) {
-    keep(a, warp, row);
+    keep(a, warp, even);
     return Reached::kept;
   }
   clashed_ = true;
@@ -294,7 +294,29 @@ HeldBack::Reached HeldBack::reach(const machine::Access& a, const Cluster& c) {
   return Reached::shared;
 }
 
-void HeldBack::keep(const machine::Access& a, const Warp* warp, bool row) {
+HeldBack::Even HeldBack::even(const machine::Access& a, bool row) {
+  const auto lane = [](uint32_t lanes) { return static_cast<uint32_t>(std::countr_zero(lanes)); };
+  Even out{true, a.bytes, a.addresses[0], std::countr_zero(kLineBytes)};
+  if (!row) {
+    const uint32_t first = lane(a.lanes), others = a.lanes & (a.lanes - 1);
+    out.apart = (others >> 1 & 1u << first) != 0 ? a.addresses[first + 1] - a.addresses[first] : 0;
+    out.of_lane_0 = a.addresses[first] - out.apart * first;
+    uint64_t other = 0;
+    if (a.lanes == ~0u) {
+      uint64_t expected = out.of_lane_0;
+      for (uint32_t i = 0; i < kLanes; ++i, expected += out.apart) other |= a.addresses[i] ^ expected;
+    } else {
+      for (uint32_t rest = others; rest != 0; rest &= rest - 1)
+        other |= a.addresses[lane(rest)] ^ (out.of_lane_0 + out.apart * lane(rest));
+    }
+    out.holds = other == 0;
+  }
+  if (out.holds && out.apart < kLineBytes && (out.apart & (out.apart - 1)) == 0)
+    out.shift = out.apart == 0 ? 0 : std::countr_zero(out.apart);
+  return out;
+}
+
+void HeldBack::keep(const machine::Access& a, const Warp* warp, const Even& even) {
   uint32_t& moment = moment_of_[static_cast<size_t>(a.warp)];
   if (moment == 0) {
     moments_.push_back(
@@ -302,25 +324,11 @@ void HeldBack::keep(const machine::Access& a, const Warp* warp, bool row) {
     moment = static_cast<uint32_t>(moments_.size());
   }
   // Made where it stays: who copies what was just written part by part waits for that.
-  Kept& k = kept_.emplace_back(a.addresses[0], a.bytes, a.lanes, a.met, moment - 1, a.ptx_line,
-                               static_cast<uint32_t>(a.bytes), a.kind, false);
-  if (!row) {
-    const auto lane = [](uint32_t lanes) { return static_cast<uint32_t>(std::countr_zero(lanes)); };
-    const uint32_t first = lane(a.lanes), next = lane(a.lanes & (a.lanes - 1));
-    k.apart = next == first + 1 ? a.addresses[next] - a.addresses[first] : 0;
-    k.address = a.addresses[first] - k.apart * first;
-    uint64_t other = 0;
-    uint64_t expected = k.address;
-    for (uint32_t i = 0; a.lanes == ~0u && i < kLanes; ++i, expected += k.apart)
-      other |= a.addresses[i] ^ expected;
-    for (uint32_t rest = a.lanes == ~0u ? 0 : a.lanes; rest != 0; rest &= rest - 1)
-      other |= a.addresses[lane(rest)] ^ (k.address + k.apart * lane(rest));
-    if (other != 0) {
-      k.listed = true;
-      k.address = lists_.size();
-      for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1) lists_.push_back(a.addresses[lane(rest)]);
-    }
-  }
+  kept_.emplace_back(even.holds ? even.of_lane_0 : lists_.size(), even.apart, a.lanes, a.met, moment - 1,
+                     a.ptx_line, static_cast<uint32_t>(a.bytes), a.kind, !even.holds);
+  if (even.holds) return;
+  for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1)
+    lists_.push_back(a.addresses[static_cast<size_t>(std::countr_zero(rest))]);
 }
 
 machine::Access HeldBack::access_of(const Kept& k, const Moment& m,

@@ -133,6 +133,18 @@ class HeldBack {
     std::vector<Who> who;     // by page
     size_t count = 0;         // pages of this cluster
   };
+  // Of the addresses of lanes, if each is as far behind the one of the lane before.
+  struct Even {
+    bool holds;
+    uint64_t apart, of_lane_0;  // from one to the next
+    int shift;                  // of `apart`, if it is a power of two within a line
+
+    // At most, of lanes in turn from that address on.
+    uint32_t in_line(uint64_t address) const {
+      return static_cast<uint32_t>((kLineBytes - 1 - address % kLineBytes) >> shift) + 1;
+    }
+  };
+  static Even even(const machine::Access& a, bool row);
   // Where a page of global memory is.
   struct Slot {
     uint64_t number = 0;
@@ -155,8 +167,8 @@ class HeldBack {
   bool clash_of_lanes(const machine::Access& a);
   // Of lanes that reach one piece each.
   template <bool kWrites>
-  bool clash_of_pieces(const machine::Access& a);
-  // The piece, if its line is one of pieces.
+  bool clash_of_pieces(const machine::Access& a, const Even& even);
+  // The piece, whose line is one of pieces from now on; nullptr: it is not watched.
   template <bool kWrites>
   Who* begun_piece(uint64_t address);
   // Of all lanes side by side, from the begin of a line on.
@@ -192,7 +204,7 @@ class HeldBack {
       make_pieces(memory, line);
   }
   void make_pieces(Memory& memory, size_t line) const;
-  void keep(const machine::Access& a, const Warp* warp, bool row);
+  void keep(const machine::Access& a, const Warp* warp, const Even& even);
   void forget_kept();
   void next_meeting();
   machine::Access access_of(const Kept& k, const Moment& m,

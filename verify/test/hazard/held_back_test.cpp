@@ -123,9 +123,14 @@ class Both {
     std::iota(word.begin(), word.end(), 0);
     if (!own) std::shuffle(word.begin(), word.end(), random_);
     const uint32_t factor = draw(40) == 0 ? draw(64) | 1 : 5;
+    // Or as far from each other as the next ones, in their order or the other way round.
+    const bool even = draw(3) == 0, back = draw(4) == 0;
+    const uint32_t apart = does == AccessKind::read && draw(8) == 0 ? 0 : own ? 1u << draw(6) : 1 + draw(6);
+    const uint32_t from = own ? 512 + 1024 * w + draw(apart + 1) : draw(64);
     std::array<uint64_t, machine::kLanes> addresses{};
     for (uint32_t i = 0; i < machine::kLanes; ++i) {
-      const uint64_t mine = own                         ? i * factor % 32 + w * 32
+      const uint64_t mine = even                        ? from + (back ? 31 - i : i) * apart
+                            : own                       ? i * factor % 32 + w * 32
                             : does == AccessKind::write ? word[i]
                                                         : draw(static_cast<uint32_t>(words));
       addresses[i] = (inside ? shared(0, 0) : global(0)) + mine * bytes;

@@ -63,9 +63,9 @@ bool alike(run::Context& context, uint32_t row, uint32_t mask) {
   return true;
 }
 
-// Whether one lane's look, of which nobody is told, is that of all.
+// Whether one lane's look is that of all, and nobody is to be told of each.
 bool look_alike(const Op& op, run::Context& context, uint32_t mask, MbarrierAction action) {
-  if (context.cta.cluster.accesses_watched()) return false;
+  if (context.cta.cluster.each_access_watched()) return false;
   const bool at_one = op.as<MbarrierUse>().narrow ? alike<uint32_t>(context, op.a, mask)
                                                   : alike<uint64_t>(context, op.a, mask);
   if (action != MbarrierAction::test_parity && action != MbarrierAction::try_parity)
@@ -90,6 +90,7 @@ Next look(const Op& op, run::Context& context, uint32_t mask, MbarrierAction act
   };
   for (uint32_t lanes = for_all ? mask & -mask : mask; lanes != 0; lanes &= lanes - 1) {
     const int lane = __builtin_ctz(lanes);
+    const uint32_t looks = for_all ? mask : 1u << lane;
     const run::SharedPlace place = run::shared_place(op.as<MbarrierUse>(), op.a, context, lane, 8, 8, true);
     parity = awaited(op, context, lane, action);
     if (waited_for != 0 && waited_for != place.address + 1) {
@@ -98,15 +99,16 @@ Next look(const Op& op, run::Context& context, uint32_t mask, MbarrierAction act
     }
     waited_for = place.address + 1;
     const run::Port port(context, lane, op.as<MbarrierUse>().order);
-    if (port.mbarriers(machine::AccessKind::read, place).phase_over(place.address, parity)) {
-      result |= 1u << lane;
-      through |= 1u << lane;
+    machine::Mbarriers& barriers =
+        for_all ? port.mbarriers_of_all(mask, place) : port.mbarriers(machine::AccessKind::read, place);
+    if (barriers.phase_over(place.address, parity)) {
+      result |= looks;
+      through |= looks;
       if (TensorUnit* const unit = context.cta.families.find<TensorUnit>())
         unit->wait_passed(context.warp.index, place.address);
     }
   }
   tell_passed();
-  if (for_all && result != 0) result = mask;
   run::Cluster& cluster = context.cta.cluster;
   cluster.yield();
   const auto remember = [&](machine::Split& split, uint64_t which, uint32_t awaited_parity) {

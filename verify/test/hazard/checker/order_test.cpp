@@ -2,6 +2,8 @@
 // waits for groups of copies (PTX ISA 9.0, 8.8, 9.7.9.25 and 9.7.13).
 #include <gtest/gtest.h>
 
+#include <bit>
+
 #include "trace.h"
 
 namespace bitwell::hazard {
@@ -30,6 +32,21 @@ TEST(Orders, ABarrierIsOfWhoArrivesAndWhoWaits) {
       const bool behind = last.warp == 0 || (last.warp == 1 && passed == 3);
       EXPECT_EQ(t.kinds(), behind ? Lines{} : Lines{"race 10 30"});
     }
+  // Those that are told together, and nobody else.
+  for (const uint32_t warps : {0b110u, 0b010u, 0b100u}) {
+    Trace t;
+    t.write(10, writer, shared(0, 0));
+    for (const int warp : {0, 1, 2}) t.meets(20, {{}, warp, kAll}, Sync::cta_arrived, 0);
+    auto passed = t.sync(20, {{}, std::countr_zero(warps), kAll}, Sync::cta_passed, 0);
+    passed.amount = warps;
+    t.add({{}, passed.warp, kAll}, passed);
+    Lines races;
+    for (const int warp : {1, 2}) {
+      t.read(30 + warp, {{}, warp, 1}, shared(0, 0));
+      if ((warps >> warp & 1) == 0) races.push_back("race 10 " + std::to_string(30 + warp));
+    }
+    EXPECT_EQ(t.kinds(), races) << warps;
+  }
   // What comes behind the arrival is not before the wait.
   Trace late;
   late.meets(20, {{}, 0, kAll}, Sync::cta_arrived, 0);
@@ -53,6 +70,39 @@ TEST(Orders, ABarrierIsOfWhoArrivesAndWhoWaits) {
   ctas.bar(21, {{{1, 0, 0}, 0, kAll}});
   ctas.read(30, {{1, 0, 0}, 0, 1}, global(0));
   EXPECT_EQ(ctas.kinds(), Lines{"race 10 30"});
+}
+
+// Lanes that look together are an access each, of one that knows of the mbarrier and of one that does not.
+TEST(Orders, LanesThatLookTogetherComeToWhatEachByItselfDoes) {
+  constexpr Order acquire{Semantics::acquire, Scope::cta, Proxy::generic};
+  for (const uint32_t lanes : {kAll, 0xFFFF0000u, 6u})
+    for (const uint32_t knows : {0u, 0xFFu, kAll}) {
+      std::vector<std::string> found[2];
+      uint64_t access[2];
+      for (const bool together : {false, true}) {
+        Trace t;
+        t.checker.keep(100);
+        const uint64_t at = shared(0, 64);
+        t.mbarrier(5, {{}, 0, 1}, AccessKind::write, at);
+        if (knows != 0) t.meets(6, {{}, 0, knows}, Sync::warp_met);
+        if (together) {
+          std::array<uint64_t, machine::kLanes> addresses{};
+          addresses.fill(at);
+          machine::Access a{AccessKind::read, acquire, {}, 0, lanes, 0, 1, 10, addresses, 8, true};
+          t.tell({{}, 0, lanes}, a);
+        } else {
+          t.mbarrier(10, {{}, 0, lanes}, AccessKind::read, at, acquire);
+        }
+        t.meets(20, {{}, 0, ~std::bit_floor(lanes)}, Sync::cta_arrived, 0);
+        t.meets(20, {{}, 1, kAll}, Sync::cta_passed, 0);
+        t.mbarrier(30, {{}, 1, 1}, AccessKind::update, at);  // it ends, though the last lane may look at it
+        found[together ? 1 : 0] = t.found();
+        EXPECT_EQ(t.kinds().back(), "mbarrier-reuse 10 30");
+        access[together ? 1 : 0] = t.checker.findings().back().met.front().access;
+      }
+      EXPECT_EQ(found[0], found[1]) << lanes << " " << knows;
+      EXPECT_EQ(access[0], access[1]) << lanes << " " << knows;
+    }
 }
 
 // Who has been found to be behind something is not behind all else (what was found last is remembered while

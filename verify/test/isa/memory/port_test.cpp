@@ -1,6 +1,7 @@
 // Whoever reaches memory is told of, with place, size and order; and nothing changes that nobody was told of.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <functional>
 #include <ostream>
 #include <set>
@@ -177,14 +178,22 @@ TEST(Port, SaysWhichLanesReachBytesSideBySide) {
       "st.shared.u32 [%r4], %z;\nst.shared.u16 [%r4], %z;\nld.shared.u32 %r7, [%r3];\n"
       "ld.u32 %r7, [%a1+128];\nred.global.add.u32 [%a1], %z;\nst.volatile.global.u32 [%a1], %z;\n"
       "sub.u32 %r6, %r2, %r1;\nadd.u32 %r6, %r6, 252;\nld.shared.u32 %r7, [%r6];\n";
-  size_t beside = 0, others = 0;
+  size_t beside = 0, others = 0, ends = 0;
   told_of(body, [&](const machine::Access& a) {
     bool expected = a.lanes == ~0u;
     for (size_t i = 0; i < a.addresses.size(); ++i)
       expected = expected && a.addresses[i] == a.addresses[0] + i * a.bytes;
     EXPECT_LE(a.consecutive, expected) << "PTX line " << a.ptx_line;
     ++(a.consecutive ? beside : others);
+    if (a.high == 0) return;
+    std::set<uint64_t> reached;
+    for (size_t i = 0; i < a.addresses.size(); ++i)
+      if ((a.lanes >> i & 1) != 0) reached.insert(a.addresses[i]);
+    EXPECT_EQ(a.low, *reached.begin()) << "PTX line " << a.ptx_line;
+    EXPECT_EQ(a.high, *reached.rbegin()) << "PTX line " << a.ptx_line;
+    ++ends;
   });
+  EXPECT_GE(ends, 12u);
   EXPECT_GE(beside, 5u);
   EXPECT_GE(others, 8u);
 }
@@ -239,6 +248,65 @@ TEST(Port, AccessesOfOneOperationAreToldTogetherToWhoWantsThat) {
     compare(probe::wgmma_module(v), probe::wgmma_launch(v, 4, 1), 1, v.name);
   EXPECT_GT(together, 100u);
   EXPECT_GT(by_turns, 30u);
+}
+
+// Likewise of lanes that look at one mbarrier, and of warps that come out of a barrier at one instruction.
+TEST(Port, LanesThatLookAndWarpsThatPassAreToldTogetherToWhoWantsThat) {
+  const std::string text =
+      ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\n.reg .b32 %r<8>;\n"
+      ".reg .pred %p<4>;\n.shared .align 16 .b8 bars[16];\nmov.u32 %r0, %tid.x;\n"
+      "setp.eq.u32 %p0, %r0, 0;\nmov.u32 %r1, bars;\nshr.u32 %r2, %r0, 5;\nsetp.eq.u32 %p1, %r2, 1;\n"
+      "and.b32 %r3, %r0, 8;\nadd.u32 %r3, %r3, %r1;\nand.b32 %r4, %r0, 1;\n"
+      "@%p0 mbarrier.init.shared.b64 [%r1], 1;\n@%p0 mbarrier.init.shared.b64 [%r1+8], 1;\n"
+      "bar.sync 0;\n"
+      "mbarrier.test_wait.parity.shared.b64 %p2, [%r1], 1;\n"         // all look, and all pass
+      "mbarrier.test_wait.parity.shared.b64 %p2, [%r1], 0;\n"         // nobody passes
+      "mbarrier.test_wait.parity.shared.b64 %p2, [%r3], 1;\n"         // at two of them
+      "mbarrier.test_wait.parity.shared.b64 %p2, [%r1], %r4;\n"       // some pass
+      "@%p1 mbarrier.test_wait.parity.shared.b64 %p2, [%r1+8], 1;\n"  // some look
+      "@%p1 bra other;\nbar.sync 1;\nbra done;\nother:\nbar.sync 1;\ndone:\nbar.sync 2, 160;\nret;\n}\n";
+  using Act =
+      std::tuple<int, int, uint32_t, int, uint64_t>;  // what, the warp, its lanes, the line, and where
+  for (const run::Policy policy : {run::Policy::lazy, run::Policy::random}) {
+    std::vector<Act> all[2];
+    size_t events[2] = {};
+    for (const bool pieces : {false, true}) {
+      launch::Launch l;
+      l.entry = "k";
+      l.shape.block = {160, 1, 1};
+      run::Options options;
+      options.schedule = {policy, 3};
+      machine::Observer observer;
+      observer.tell = [&](const machine::Event& event) {
+        const auto add = [&](int what, int warp, uint32_t lanes, int line, uint64_t where) {
+          all[pieces ? 1 : 0].emplace_back(what, warp, lanes, line, where);
+        };
+        using Sync = machine::Synchronisation::Kind;
+        if (const auto* a = std::get_if<machine::Access>(&event.what)) {
+          EXPECT_TRUE(a->mbarrier && (pieces || std::has_single_bit(a->lanes)));
+          for (uint32_t rest = a->lanes; rest != 0; rest &= rest - 1)
+            add(-1, a->warp, rest & -rest, a->ptx_line,
+                a->addresses[static_cast<size_t>(std::countr_zero(rest))]);
+          ++events[pieces ? 1 : 0];
+        }
+        const auto* s = std::get_if<machine::Synchronisation>(&event.what);
+        if (s == nullptr || (s->kind != Sync::cta_passed && s->kind != Sync::mbarrier_passed)) return;
+        ++events[pieces ? 1 : 0];
+        EXPECT_EQ(s->amount != 0, pieces && s->kind == Sync::cta_passed);
+        for (uint32_t rest = s->amount != 0 ? s->amount : 1u << s->warp; rest != 0; rest &= rest - 1)
+          add(static_cast<int>(s->kind), std::countr_zero(rest), s->lanes, s->ptx_line, s->which);
+      };
+      observer.accesses = true;
+      observer.steps = false;
+      observer.pieces = pieces;
+      options.observers.push_back(observer);
+      test::run_ptx(text, l, options);
+    }
+    EXPECT_EQ(all[0], all[1]);
+    // Of five warps: 32 looks a warp, four times, and once of one; what they pass; and three barriers.
+    EXPECT_GT(all[0].size(), 4 * 5 * 32u + 32u);
+    EXPECT_GT(events[0], events[1] + 300);
+  }
 }
 
 // The law that makes observers sure: every byte of global memory that a launch leaves changed was told of as
