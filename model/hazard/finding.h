@@ -117,9 +117,11 @@ class MetList {
     Met first;
     size_t begin;  // its place in the list
     size_t count = 1;
-    // From each to the next.
+    // From each to the next, and from so many of them to the next as many.
     uint64_t access = 0, address = 0;
     int earlier_lane = 0, later_lane = 0;
+    size_t in_turn = SIZE_MAX;
+    uint64_t turn_access = 0, turn_address = 0;
 
     Met at(size_t i) const;
     bool goes_on_with(const Met& one);
@@ -144,6 +146,17 @@ class MetList {
   Iterator begin() const { return {*this, 0}; }
   Iterator end() const { return {*this, size()}; }
   void push_back(const Met& one);
+  // Pieces that come one after the other, of each of which so many cells come at once.
+  struct Pieces {
+    size_t count;
+    uint64_t access, address;  // from each to the next
+    size_t cells;
+    uint64_t cell;  // bytes
+
+    size_t all() const { return count * cells; }
+  };
+  // `first`: of the first cell of the first.
+  void push_back(const Met& first, const Pieces& pieces);
   // The first so many stay, at most, and count as accesses so much later.
   void cut_and_shift(size_t most, uint64_t accesses);
 

@@ -1,6 +1,7 @@
 #include "model/hazard/finding_list.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "model/machine/memory/memory.h"
@@ -43,6 +44,38 @@ void FindingList::repeat_at(uint64_t offset, uint32_t lanes) {
     for (Party* const party : {&again.earlier, &again.later})
       if (party->lane >= 0) party->lane = (party->lane + static_cast<int>(lanes)) % machine::kLanes;
     f.met.push_back(again);
+  }
+}
+
+bool FindingList::each_may_come(std::span<const Marked> those, size_t times) const {
+  std::array<size_t, 2> before{};  // of notes, of errors
+  for (size_t m = 0; m < those.size(); ++m)
+    for (size_t i = 0; i < those[m].which.size(); ++i) {
+      const size_t number = those[m].which[i];
+      for (size_t other = 0; other <= m; ++other) {
+        const auto& which = those[other].which;
+        const auto end = other == m ? which.begin() + static_cast<std::ptrdiff_t>(i) : which.end();
+        if (std::find(which.begin(), end, number) != end) return false;
+      }
+      const Finding& f = all_[number];
+      if (!has_room(f)) continue;
+      size_t& others = before[is_error(f.kind) ? 1 : 0];
+      if (!has_room(f, times, others)) return false;
+      others += times;
+    }
+  return true;
+}
+
+void FindingList::repeat_pieces(const Marked& found, const MetList::Pieces& pieces) {
+  for (size_t i = 0; i < found.which.size(); ++i) {
+    Finding& f = all_[found.which[i]];
+    f.count += pieces.all();
+    if (!has_room(f)) continue;
+    count_met(f.kind, pieces.all());
+    Met first = found.kept[i];
+    first.access += pieces.access;
+    first.address += pieces.address;
+    f.met.push_back(first, pieces);
   }
 }
 

@@ -56,6 +56,12 @@ class FindingList {
   // What was added since mark() comes once more, that far behind; counted then says whether no pair was kept
   // of that. Both parties' lanes are as many further then, where one is told.
   void repeat_at(uint64_t offset, uint32_t lanes = 0);
+  // Whether what those hold can come so many times more of each, each by itself: their pairs of accesses are
+  // kept all, or none, and no finding is there twice.
+  bool each_may_come(std::span<const Marked> those, size_t times) const;
+  // Then that of one of them comes of those pieces, the first of which is so far behind the one it is of as
+  // the others are behind each other.
+  void repeat_pieces(const Marked& found, const MetList::Pieces& pieces);
   Finding& add(Kind kind, const Party& earlier, const Party& later, uint64_t address, uint64_t size,
                uint32_t launches_before = 0);
   // Behind these, what another list has of so many accesses that come behind those so far.
@@ -79,10 +85,12 @@ class FindingList {
   }
   static bool is_error(Kind kind) { return row_of(kind).level == Level::error; }
   // Whether there is room for one more of the pairs that are kept.
-  bool has_room(const Finding& f) const {
+  bool has_room(const Finding& f) const { return has_room(f, 1, 0); }
+  // For so many more, behind as many that others of its level are to get.
+  bool has_room(const Finding& f, size_t more, size_t before) const {
     const bool error = is_error(f.kind);
-    return (error || notes_) && f.met.size() < most_met_ &&
-           (f.met.size() < kAlways || (error ? met_ : met_by_notes_) < kMostMet);
+    return (error || notes_) && f.met.size() + more <= most_met_ &&
+           (f.met.size() + more <= kAlways || (error ? met_ : met_by_notes_) + before + more <= kMostMet);
   }
   void count_met(Kind kind, size_t more) { (is_error(kind) ? met_ : met_by_notes_) += more; }
   std::vector<Finding> all_;

@@ -18,6 +18,9 @@ bool same_but_lane(const Party& a, const Party& b) {
 
 Met MetList::Run::at(size_t i) const {
   Met out = first;
+  out.access += i / in_turn * turn_access;
+  out.address += i / in_turn * turn_address;
+  i %= in_turn;
   out.access += i * access;
   out.address += i * address;
   out.earlier.lane += static_cast<int>(i) * earlier_lane;
@@ -26,6 +29,7 @@ Met MetList::Run::at(size_t i) const {
 }
 
 bool MetList::Run::goes_on_with(const Met& one) {
+  if (in_turn != SIZE_MAX) return false;
   if (count == 1) {
     access = one.access - first.access;
     address = one.address - first.address;
@@ -61,6 +65,16 @@ void MetList::push_back(const Met& one) {
     ++runs.back().count;
   else
     runs.push_back({one, runs.empty() ? 0 : runs.back().begin + runs.back().count});
+}
+
+void MetList::push_back(const Met& first, const Pieces& pieces) {
+  if (pieces.all() == 0) return;
+  const size_t before = size();
+  Run& run = own().emplace_back(first, before, pieces.all());
+  run.address = pieces.cell;
+  run.in_turn = pieces.cells;
+  run.turn_access = pieces.access;
+  run.turn_address = pieces.address;
 }
 
 void MetList::cut_and_shift(size_t most, uint64_t accesses) {

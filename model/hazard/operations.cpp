@@ -27,10 +27,10 @@ void Operations::issued(const Synchronisation& s, Cluster& c) {
   if (std::has_single_bit(s.lanes) &&
       (op.ending == machine::Ending::mbarrier || op.ending == machine::Ending::bulk_group)) {
     op.known.set(~0u, w.known[op.lane]);
-    op.ended[op.lane] = w.ended[op.lane];
+    op.ended.set(~0u, w.ended[op.lane]);
   } else {
     op.known = w.known;
-    op.ended = w.ended;
+    op.ended.set_each(w.ended);
   }
   op.accepted = w.lane(op.lane).accepted;
   op.tensor = s.tensor;
@@ -147,6 +147,7 @@ std::optional<Shadow::Shape> shape_of(const machine::Access& a) {
   if (at.size() < kFewest) return {};
   const uint64_t step = at[1] - at[0];
   if (step < a.bytes || step > kFarthest) return {};
+  if (a.step != 0) return Shadow::Shape{at[0], a.bytes, step, at.size()};
   uint64_t other = 0, next = at[0];
   for (size_t i = 0; i < at.size(); ++i, next += step) other |= at[i] ^ next;
   if (other != 0) return {};
@@ -195,6 +196,18 @@ bool Operations::reach_blocks(std::span<Way* const> ways, std::span<const machin
     for (size_t w = 0; w < ways.size(); ++w)
       findings.repeat(found_[w].which, (count - 1) * (of[w].bytes >> ShadowPage::kCoarsest));
     findings.pass((count - 1) * (between + ways.size()));
+    return true;
+  }
+  const uint64_t apart = between + ways.size();
+  const std::span<const FindingList::Marked> found(found_.data(), ways.size());
+  const auto cells = [&](size_t w) { return of[w].bytes >> ShadowPage::kCoarsest; };
+  uint64_t most_cells = 0;
+  for (size_t w = 0; w < ways.size(); ++w) most_cells = std::max(most_cells, cells(w));
+  if (findings.each_may_come(found, (count - 1) * most_cells)) {
+    for (size_t w = 0; w < ways.size(); ++w)
+      findings.repeat_pieces(found[w],
+                             {count - 1, apart, blocks[w]->shape.step, cells(w), Conflicts::kWhole});
+    findings.pass((count - 1) * apart);
     return true;
   }
   for (uint64_t i = 1; i < count; ++i) {

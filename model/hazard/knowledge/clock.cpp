@@ -32,7 +32,7 @@ bool Clock::covers(const Entry& a, const Entry& b) {
   return less == 0;
 }
 
-bool Clock::covers(const Clock& other) const {
+bool Clock::covers_all(const Clock& other) const {
   if (other.entries_.size() > entries_.size()) return false;
   auto a = entries_.begin();
   for (const Entry& b : other.entries_) {
@@ -53,8 +53,7 @@ Clock::Entry Clock::merged(const Entry& a, const Entry& b) {
   return of(a.unit, row);
 }
 
-void Clock::join(const Clock& other) {
-  if (other.entries_.empty()) return;
+void Clock::join_all(const Clock& other) {
   if (entries_.empty()) {
     entries_ = other.entries_;
     return;

@@ -25,6 +25,19 @@ struct Epoch {
 
 class Clock {
  public:
+  // Most that are copied know nothing: that is seen without a call.
+  Clock() = default;
+  Clock(const Clock& other) {
+    if (!other.empty()) entries_ = other.entries_;
+  }
+  Clock(Clock&&) = default;
+  Clock& operator=(const Clock& other) {
+    if (!empty() || !other.empty()) entries_ = other.entries_;
+    return *this;
+  }
+  Clock& operator=(Clock&&) = default;
+  ~Clock() = default;
+
   // What is known of the unit's lane: everything up to this time; 0: nothing.
   uint32_t at(UnitId unit, uint32_t lane) const {
     const Entry* e = find(unit);
@@ -41,9 +54,11 @@ class Clock {
   bool knows(const Epoch& e) const { return at(e.unit, e.lane) >= e.time; }
 
   // Whether everything is known that `other` knows.
-  bool covers(const Clock& other) const;
+  bool covers(const Clock& other) const { return other.empty() || covers_all(other); }
   // From now on everything is known that `other` knows.
-  void join(const Clock& other);
+  void join(const Clock& other) {
+    if (!other.empty()) join_all(other);
+  }
   // The lanes of the unit (one bit each) are known up to `time`, if they were not already.
   void raise(UnitId unit, uint32_t lanes, uint32_t time);
   // Of the unit's lanes what both know.
@@ -78,6 +93,8 @@ class Clock {
     const size_t at = place_of(unit);
     return at < entries_.size() && entries_[at].unit == unit ? &entries_[at] : nullptr;
   }
+  bool covers_all(const Clock& other) const;
+  void join_all(const Clock& other);
   static bool covers(const Entry& a, const Entry& b);
   static Entry merged(const Entry& a, const Entry& b);
   static Entry of(UnitId unit, const Row& row);

@@ -58,13 +58,17 @@ void Message::publish(const Known& known, Scope scope, const Domain& who) {
   for (size_t i = 0; i <= reach(scope); ++i) {
     if (i == 0 || within_[i] != before) {
       before = within_[i];
-      after = joined(before, known);
+      after = joined(known, before);  // most often that knows all
     }
     within_[i] = after;
   }
   from_ = who;
   if (reach(scope) == reach(Scope::gpu)) return;
-  auto narrow = narrow_ == nullptr ? std::vector<Narrow>{} : *narrow_;
+  if (narrow_ == nullptr)
+    narrow_ = std::make_shared<std::vector<Narrow>>();
+  else if (narrow_.use_count() != 1)
+    narrow_ = std::make_shared<std::vector<Narrow>>(*narrow_);
+  std::vector<Narrow>& narrow = *narrow_;
   const auto same = std::find_if(narrow.begin(), narrow.end(), [&](const Narrow& n) {
     return n.scope == scope && who.with(n.from) == Scope::cta;
   });
@@ -72,7 +76,6 @@ void Message::publish(const Known& known, Scope scope, const Domain& who) {
     same->known = same->known == before ? after : joined(same->known, known);
   else
     narrow.push_back({known, scope, who});
-  narrow_ = std::make_shared<const std::vector<Narrow>>(std::move(narrow));
 }
 
 void Message::write_behind(const KnownAtFences& fences) {

@@ -72,7 +72,7 @@ class Message {
     machine::Scope scope;
     Domain from;
   };
-  std::shared_ptr<const std::vector<Narrow>> narrow_;  // nullptr: none, as nearly always
+  std::shared_ptr<std::vector<Narrow>> narrow_;  // nullptr: none, as nearly always; of copies too
   Known unreleased_;
   std::shared_ptr<const KnownAtFences> fenced_;
 };

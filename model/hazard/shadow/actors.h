@@ -41,6 +41,7 @@ class OfLanes {
       change(lanes, [&](const T&) { return value; });
     }
   }
+  void set_each(const std::array<T, machine::kLanes>& values) { each_.assign(values.begin(), values.end()); }
   // Each lane's value becomes after(value), which is asked once for lanes in a row that have the same.
   template <class After>
   void change(uint32_t lanes, After after) {
@@ -192,7 +193,7 @@ struct Operation {
   Known accepted;      // by that lane, at the issue
   // At the issue, by lane, of those that have.
   OfLanes<Known> known;
-  std::array<Numbers, machine::kLanes> ended;
+  OfLanes<Numbers> ended;
   machine::TensorOrder tensor;
   uint32_t last_mma = 0;    // of its warp, issued before
   uint32_t loads_used = 0;  // of its warp, then

@@ -156,6 +156,52 @@ TEST(FindingLists, WhatWasAddedAgainComesOnceMoreBehind) {
   }
 }
 
+// Of several pieces all cells at once, as one by one; or none are to come so, where there is not room for all
+// or a finding is there twice.
+TEST(FindingLists, PiecesComeAtOnceAsOneByOne) {
+  size_t at_once = 0, otherwise = 0;
+  for (size_t most = 0; most < 20; ++most)
+    for (const bool notes : {false, true})
+      for (const size_t cells : {1u, 3u})
+        for (const size_t count : {1u, 2u, 4u})
+          for (const bool twice : {false, true}) {
+            FindingList lists[2];
+            for (FindingList& list : lists) {
+              list.keep(most, notes);
+              list.next_access();
+              list.add(Kind::race, party_at(3, 0), party_at(7, 1), 64, 16);
+              list.add(twice ? Kind::race : Kind::scope, party_at(3, 0), party_at(7, 2), 64, 16);
+              list.add(Kind::equal_stores, party_at(4, 0), party_at(7, 1), 64, 16);
+              const FindingList::Marked found = list.marked();
+              if (&list == &lists[1] && list.each_may_come({&found, 1}, count * cells)) {
+                list.repeat_pieces(found, {count, 5, 256, cells, 16});
+                list.pass(5 * count);
+                ++at_once;
+              } else {
+                otherwise += &list == &lists[1] ? 1 : 0;
+                for (size_t piece = 1; piece <= count; ++piece) {
+                  list.pass(5);
+                  for (size_t cell = 0; cell < cells; ++cell) list.repeat_at(256 * piece + 16 * cell);
+                }
+              }
+              list.next_access();
+              list.add(Kind::race, party_at(3, 0), party_at(7, 1), 4096, 16);
+            }
+            EXPECT_EQ(list_text(lists[0]), list_text(lists[1])) << most << " " << cells << " " << count;
+            for (size_t fewer = 0; fewer < most; ++fewer) {
+              FindingList cut[2];
+              for (size_t i = 0; i < 2; ++i) {
+                cut[i].keep(fewer, notes);
+                cut[i].next_access();
+                cut[i].add(lists[i].all(), lists[i].accesses());
+              }
+              EXPECT_EQ(list_text(cut[0]), list_text(cut[1]));
+            }
+          }
+  EXPECT_GT(at_once, 100u);
+  EXPECT_GT(otherwise, 100u);
+}
+
 // Of all findings together a quarter of a million pairs are kept, and 4,096 of each whatever others have.
 TEST(FindingLists, AsManyPairsAreKeptAsThereIsRoomFor) {
   const auto several = [](FindingList& list, int line, size_t times) {
