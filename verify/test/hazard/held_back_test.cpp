@@ -82,7 +82,8 @@ class Both {
     std::vector<Who> all;
     for (uint32_t w = 0; w < warps_; ++w)
       if ((ended_ >> w & 1) == 0 && (!some || draw(2) == 0)) all.push_back(who(w, kAll));
-    if (!all.empty()) trace_.bar(101, all, draw(2), some ? static_cast<uint32_t>(32 * all.size()) : 0);
+    const uint32_t amount = some ? static_cast<uint32_t>(32 * all.size()) : 0;
+    if (!all.empty()) trace_.bar(101, all, draw(2), amount, draw(2) == 0);
   }
   void end() {
     if (ended_ == 0 && warps_ > 1) ended_ = 1u << draw(warps_);

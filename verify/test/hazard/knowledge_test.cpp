@@ -88,6 +88,17 @@ Known knowing(size_t which, UnitId unit) {
   return std::make_shared<Knowledge>(out);
 }
 
+// Becomes what another one is, and of that nothing is left.
+TEST(Clocks, MayComeToKnowNothing) {
+  const Clock nothing;
+  Clock clock;
+  clock.raise(1, ~0u, 3);
+  EXPECT_TRUE(clock.covers(nothing));
+  EXPECT_FALSE(nothing.covers(clock));
+  clock = nothing;
+  EXPECT_TRUE(clock.empty());
+}
+
 TEST(Knowledge, OfEveryKindIsJoinedWithItsOwn) {
   for (size_t a = 0; a < kKinds; ++a)
     for (size_t b = 0; b < kKinds; ++b)

@@ -85,6 +85,15 @@ TEST(HeldByHand, LanesThatMeetForAnAccessStandForEachOther) {
               }
 }
 
+// Lanes at even distances that are no pieces' reach bytes of more pieces than there are lanes.
+TEST(HeldByHand, ALaneMayReachBytesOfTwoPieces) {
+  Held h;
+  h.told.access(1, {{}, 0, 3}, kRead, shared(0, 128), {}, 4, 2);
+  h.row(2, 1, kWrite, shared(0, 132), 4, 1);
+  EXPECT_EQ(h.told.kinds(), Lines{"race 1 2"});
+  EXPECT_EQ(h.of_held(), Lines{"race 1 2"});
+}
+
 // Two warps read together what nobody writes; then one of them, or a third one, does.
 TEST(HeldByHand, AWriteIsBehindAllWhoReadTogether) {
   for (const int writer : {0, 1, 2})

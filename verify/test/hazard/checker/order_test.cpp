@@ -105,6 +105,25 @@ TEST(Orders, LanesThatLookTogetherComeToWhatEachByItselfDoes) {
     }
 }
 
+// Lane 1 alone has waited for a copy: another one of its own, whoever issues that with it, is behind it.
+TEST(Orders, AnOperationIsBehindWhatItsLaneHasWaitedFor) {
+  for (const bool bulk : {false, true})
+    for (const uint32_t lanes : {0b10u, 0b11u}) {
+      if (bulk && lanes != 0b10u) continue;  // one lane issues such
+      Trace t;
+      const auto copy = [&](int line, uint32_t by, uint64_t number) {
+        t.issues(line, {{}, 0, by}, number, bulk ? machine::Ending::bulk_group : machine::Ending::copy_group);
+        t.operation(line, {{}, 0, by}, number, AccessKind::write, shared(0, 0), 16,
+                    bulk ? Proxy::async : Proxy::generic, 1);
+      };
+      copy(10, 0b10u, 1);
+      t.meets(11, {{}, 0, 0b10u}, bulk ? Sync::bulk_committed : Sync::copies_committed);
+      t.meets(12, {{}, 0, 0b10u}, bulk ? Sync::bulk_waited : Sync::copies_waited, 0);
+      copy(20, lanes, 2);
+      EXPECT_EQ(t.kinds(), Lines{}) << bulk << lanes;
+    }
+}
+
 // Who has been found to be behind something is not behind all else (what was found last is remembered while
 // one event is told).
 TEST(Orders, BeingBehindOneSaysNothingOfAnother) {

@@ -134,13 +134,21 @@ class Trace {
     add(who, s);
   }
   // All of these come to a barrier of their CTA, and go on when all are there.
-  void bar(int line, const std::vector<Who>& all, uint64_t number = 0, uint32_t amount = 0) {
+  // `at_once`: that these whole warps go on is told together.
+  void bar(int line, const std::vector<Who>& all, uint64_t number = 0, uint32_t amount = 0,
+           bool at_once = false) {
     for (const Who& who : all) {
       auto s = sync(line, who, Sync::cta_arrived, number);
       s.amount = amount;
       add(who, s);
     }
-    for (const Who& who : all) meets(line, who, Sync::cta_passed, number);
+    if (at_once) {
+      auto s = sync(line, all.front(), Sync::cta_passed, number);
+      for (const Who& who : all) s.amount |= 1u << who.warp;
+      add(all.front(), s);
+    } else {
+      for (const Who& who : all) meets(line, who, Sync::cta_passed, number);
+    }
     meets(line, {all.front().cta, all.front().warp, 0}, Sync::cta_over, number);
   }
   // The same of their cluster, for the so-manieth time.
