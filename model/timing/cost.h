@@ -56,6 +56,7 @@ enum class Key : uint8_t {
   remote_latency,
   l1_latency,
   l1_interval,  // of 16 bytes of each lane
+  l1_miss,      // of each line that it asks L2 for, until it asks for the next
   l1_conflict,  // of each wavefront more that a load needs: latency, beside its turn
   l2_latency,
   dram_latency,

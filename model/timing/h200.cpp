@@ -72,6 +72,8 @@ constexpr Cost kH200Costs[] = {
      "latency, L1 hit"},
     {Key::l1_interval, "ld.global.v4, a warp, L1 hits", 7.31, 4, 8, Scale::cycles, Source::device,
      "ld.global.ca.v4", "interval of a warp, coalesced, L1 hits, 8 warps"},
+    {Key::l1_miss, "a load that misses L1, a line more", 1.5, 1.45, 2.55, Scale::cycles, Source::fitted,
+     "ld.volatile.global, interval of a warp, L2 hits"},
     {Key::l1_conflict, "ld.global, L1 hit, a wavefront more", 1.2, 1, 1.3, Scale::cycles, Source::fitted,
      "ld.global.ca, latency, L1 hits, lanes 128 bytes apart"},
     {Key::l2_latency, "ld.global, L2 hit", 299.98, 260, 414, Scale::cycles, Source::device, "ld.global.cg",

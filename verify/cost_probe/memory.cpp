@@ -107,15 +107,31 @@ void global(const Cycles& cycles, Rows& out) {
   out.push_back({"ld.global.cg", "latency, DRAM and L2 in turn, 32 bytes apart",
                  one(cycles, 1, 8, "mov.u32 s_at, 0; mov.u64 g_at, t_in;", near, uint64_t{1} << 30, 128),
                  "cycles"});
-  // Lanes so far apart reach as many lines, in one bank of L1, in four, and in 16.
-  for (const int apart : {128, 32, 136})
+  // Lanes so far apart reach as many lines: in one bank of L1, in four, in 16, and in all of them, of which
+  // every fourth line, and each.
+  for (const int apart : {128, 32, 136, 516, 132})
     for (const uint32_t warps : {1U, 8U})
       out.push_back(
           {"ld.global.ca", fmt::format("latency, L1 hits, lanes {} bytes apart, {} warps", apart, warps),
            one(cycles, warps, 32,
                fmt::format("mov.u32 s_at, 0; mad.wide.u32 g_at, t_lane, {}, t_in; add.u64 g_at, g_at, 64;",
                            apart),
-               "ld.global.ca.u64 g_x, [g_at]; add.u64 g_at, g_at, g_x;", 8192),
+               apart % 8 == 0 ? "ld.global.ca.u64 g_x, [g_at]; add.u64 g_at, g_at, g_x;"
+                              : "ld.global.ca.u32 s_x, [g_at]; mad.wide.u32 g_at, s_x, 8, g_at;",
+               32768),
+           "cycles"});
+  // What a multiprocessor has of L2 by such loads, alone and beside others.
+  for (const int apart : {4, 32, 128, 516})
+    for (const uint32_t ctas : {1U, 16U})
+      out.push_back(
+          {"ld.volatile.global",
+           fmt::format("interval of a warp, L2 hits, lanes {} bytes apart, {} CTAs of 16 warps", apart, ctas),
+           one(cycles, 16, 16,
+               fmt::format("mov.u32 s_at, 0; mad.wide.u32 g_at, t_lane, {}, t_in; mad.wide.u32 g_at, t_warp, "
+                           "640, g_at;",
+                           apart),
+               "ld.volatile.global.u32 r1, [g_at+#*20480]; xor.b32 s_x, s_x, r1;", 1 << 20, 64, ctas) /
+               16,
            "cycles"});
   for (const char* const name :
        {"atom.global.add.u32 s_x", "atom.global.relaxed.cta.add.u32 s_x",

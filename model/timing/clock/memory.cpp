@@ -78,7 +78,9 @@ Clock::Amounts Clock::amounts(double bytes) const {
   Time end = std::max(start + latency, on_its_way);
   if (why != nullptr) *why = Cause::copy;
   // What stands in a queue stands before the latency, which ends when the last byte is there.
-  Time served = std::max(sm.l2.take(start, of.port), l2_.take(start, of.l2));
+  // L1 asks for one line after the other, however little of each.
+  const Time port = why == nullptr ? std::max(of.port, time(Key::l1_miss)) : of.port;
+  Time served = std::max(sm.l2.take(start, port), l2_.take(start, of.l2));
   if (why == nullptr) {
     const Time alone = l2_loads_.take(start, of.l2);
     if (served > alone) served = alone + static_cast<Time>(l2_beside_ * static_cast<double>(served - alone));
