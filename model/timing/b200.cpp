@@ -114,7 +114,7 @@ constexpr Cost kB200Costs[] = {
     {Key::queue, "wavefronts that wait for the port of shared memory", 16, 4, 32, Scale::count,
      Source::guess},
     {Key::unknown_latency, "an instruction without a row", 10, 4, 40, Scale::cycles, Source::guess},
-    {Key::diverge, "a branch that some lanes take", 30, 17, 44, Scale::cycles, Source::guess},
+    {Key::diverge, "a branch that some lanes take", 30, 16, 44, Scale::cycles, Source::guess},
     {Key::reconverge, "where they meet again", 9, 5, 14, Scale::cycles, Source::guess},
     {Key::unknown_interval, "the same, of a multiprocessor", 1, 0.25, 4, Scale::cycles, Source::guess},
     {Key::l2_beside, "ld.global, L2 hit, while copies queue for L2", 838, 400, 1400, Scale::cycles,

@@ -12,7 +12,7 @@ namespace bitwell::timing {
 
 inline constexpr uint64_t kLine = 128;
 
-// Of each line that was ever asked for a number and a time.
+// Of each line that was ever asked for a number and a time; or of each half, where whoever asks counts those.
 class Lines {
  public:
   // The time; below 0 where it was not asked for yet.
@@ -45,7 +45,7 @@ class Lines {
     const auto [at, is_new] = pages_.try_emplace(number);
     if (is_new) at->second.number = static_cast<uint32_t>(pages_.size() - 1);
     if (pages_.size() > kMost / kPage)
-      throw machine::Unsupported("a run in the order of time that reaches more than 32 GiB of global memory");
+      throw machine::Unsupported("a run in the order of time that reaches more than 16 GiB of global memory");
     return at->second;
   }
   struct Near {

@@ -138,7 +138,9 @@ TEST(Probes, MachineCodeGivesBackBranchesAndWarpsSideBySide) {
     ++asked;
     const double said = probes().at({r.what, r.with});
     // Of lanes that part it is not known how many did before.
-    const double most = r.with.find("half") != std::string::npos ? 0.3 : 0.2;
+    const double most = r.what.find("no order") != std::string::npos ? 0.06
+                        : r.with.find("half") != std::string::npos   ? 0.3
+                                                                     : 0.2;
     EXPECT_NEAR(r.value, said, most * said) << r.what << ", " << r.with;
   }
   EXPECT_EQ(asked, 14U);

@@ -116,10 +116,10 @@ TEST(WithCode, AWarpStallsAsItsCodeSays) {
   EXPECT_NEAR(a_pass(repeated(64, {{"and.b32 %r2, %r2, %r3;", {{kLop3, 1}}, 4}}), 1), 64 * 4, 8);
 }
 
-// A decoder of NVFP4 that stalls for 2,188 cycles a round, 700 of which it needs of its busiest pipe, takes
-// 2231, 1244, 955, 849, 777 and 757 cycles a round on an H200, by 1, 2, 3, 4, 6 and 8 warps of a quarter:
-// more than if they took turns without a gap. So does another of 1,046 cycles and 652: 1117, 735, 665, 657,
-// 651, 648.
+// By probes that are not kept: a decoder of NVFP4 that stalls for 2,188 cycles a round, 700 of which it needs
+// of its busiest pipe, takes 2231, 1244, 955, 849, 777 and 757 cycles a round on an H200, by 1, 2, 3, 4, 6
+// and 8 warps of a quarter: more than if they took turns without a gap. So does another of 1,046 cycles and
+// 652: 1117, 735, 665, 657, 651, 648.
 TEST(WithCode, WarpsSideBySideMeetInAPipe) {
   const struct {
     uint32_t lines, stalls;  // of each, ten times
