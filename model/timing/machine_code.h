@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace bitwell::timing {
 
@@ -16,6 +17,8 @@ struct MachineCode {
   std::string by;  // "ptxas 13.0.88 for sm_90a"
   // By PTX line. A line without any opcode was made part of another, or is not needed.
   std::map<int64_t, std::map<uint32_t, OpcodeCount>> lines;
+  // By PTX line of a load: those of loads that a warp has waited for when it issues that one.
+  std::map<int64_t, std::vector<int64_t>> waits;
   uint32_t registers = 0;  // of a thread; 0: not known
 };
 

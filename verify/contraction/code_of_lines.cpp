@@ -1,22 +1,13 @@
 #include "verify/contraction/code_of_lines.h"
 
-#include <algorithm>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "model/machine/failure.h"
+#include "verify/contraction/instructions.h"
 #include "verify/image/elf.h"
-#include "verify/image/line_table.h"
 
 namespace bitwell::contraction {
 namespace {
-
-// An instruction has 16 bytes; its lowest 9 bits are the opcode, those above them say where the operands are.
-constexpr uint64_t kBytes = 16;
-constexpr uint64_t kOpcode = 0x1ff;
-// In the upper word: for how many cycles a warp then issues nothing.
-constexpr uint64_t kStallBits = 41, kMostStalls = 15;
 
 struct Does {
   Rounded LineCode::*of = nullptr;
@@ -25,7 +16,7 @@ struct Does {
 Does does(uint64_t word) {
   // A constant comes into a register as a sum of products of RZ, the register of zeros.
   const bool of_zero = (word >> 24 & 0xff) == 0xff;
-  switch (word & kOpcode) {
+  switch (word & CodeWord::kOpcode) {
     case 0x020:  // FMUL
     case 0x04a:  // FMUL2
       return {&LineCode::single, &Rounded::products};
@@ -49,55 +40,20 @@ Does does(uint64_t word) {
 
 }  // namespace
 
-namespace {
-
-// Tells of each instruction: the PTX line, its lower word, and its upper one.
-template <class Tell>
-void each_instruction(std::string_view cubin, const Tell& tell) {
-  const image::Elf elf(cubin);
-  std::string_view lines, relocations, symbols;
-  std::map<uint32_t, std::string_view> code;  // by number of the section
-  const bool whole = elf.each([&](const std::string& name, std::string_view inside, uint32_t number) {
-    if (name == ".nv_debug_line_sass") lines = inside;
-    if (name == ".rela.nv_debug_line_sass") relocations = inside;
-    if (name == ".symtab") symbols = inside;
-    if (name.starts_with(".text.")) code[number] = inside;
-  });
-  if (whole && code.empty()) return;
-  const auto table = whole ? image::line_table(lines, relocations, symbols) : std::nullopt;
-  if (!table || table->sequences.empty())
-    throw machine::InputError("its machine code does not say which PTX lines it is of");
-  for (const image::LineSequence& s : table->sequences) {
-    for (auto at = s.at.begin(); at != s.at.end(); ++at) {
-      const auto section = code.find(at->first.first);
-      if (section == code.end()) continue;
-      const auto next = std::next(at);
-      const bool last = next == s.at.end() || next->first.first != at->first.first;
-      const uint64_t end = last ? section->second.size() : next->first.second;
-      for (uint64_t a = at->first.second; a < end; a += kBytes)
-        if (const auto word = image::at<uint64_t>(section->second, a))
-          tell(s.rows[at->second].line, *word,
-               image::at<uint64_t>(section->second, a + kBytes / 2).value_or(0));
-    }
-  }
-}
-
-}  // namespace
-
 std::map<int64_t, LineCode> code_of_lines(std::string_view cubin) {
   std::map<int64_t, LineCode> out;
-  each_instruction(cubin, [&](int64_t line, uint64_t word, uint64_t) {
-    if (const Does what = does(word); what.of != nullptr) ++((out[line].*what.of).*what.what);
+  each_instruction(cubin, [&](const CodeWord& i) {
+    if (const Does what = does(i.word); what.of != nullptr) ++((out[i.line].*what.of).*what.what);
   });
   return out;
 }
 
 std::map<int64_t, Opcodes> opcodes_of_lines(std::string_view cubin) {
   std::map<int64_t, Opcodes> out;
-  each_instruction(cubin, [&](int64_t line, uint64_t word, uint64_t control) {
-    OpcodeCount& of = out[line][word & kOpcode];
+  each_instruction(cubin, [&](const CodeWord& i) {
+    OpcodeCount& of = out[i.line][i.opcode()];
     ++of.times;
-    of.stalls += std::max<uint32_t>(control >> kStallBits & kMostStalls, 1);
+    of.stalls += i.stalls();
   });
   return out;
 }

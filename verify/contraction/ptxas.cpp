@@ -160,6 +160,7 @@ Assembly assembly_by_ptxas(const std::string& text, const std::string& entry, in
   out.version = version_of(ptxas_path());
   const std::string cubin = cubin_of(without_cuda_lines(needed), out.target);
   out.lines = opcodes_of_lines(cubin);
+  out.waits = loads_waited_for(cubin);
   out.registers = registers_of(cubin, entry);
   return out;
 }

@@ -21,7 +21,8 @@ std::map<int64_t, LineCode> assembled(const std::string& text, const std::string
 struct Assembly {
   std::string version, target;  // "13.0.88", "sm_90a"
   std::map<int64_t, Opcodes> lines;
-  uint32_t registers = 0;  // of a thread
+  std::map<int64_t, std::vector<int64_t>> waits;  // loads_waited_for
+  uint32_t registers = 0;                         // of a thread
 };
 
 // For a device of that sm (90, 100), as its driver does it; where the text's target is one device's alone

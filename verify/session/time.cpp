@@ -46,6 +46,7 @@ Made made_of(const isa::Module& module, const std::string& entry, int sm) {
     code->by = "ptxas " + made.version + " for " + made.target;
     for (const auto& [line, opcodes] : made.lines)
       for (const auto& [opcode, count] : opcodes) code->lines[line][opcode] = {count.times, count.stalls};
+    code->waits = std::move(made.waits);
     code->registers = made.registers;
     out.code = code;
   } catch (const machine::InputError& e) {

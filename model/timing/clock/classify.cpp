@@ -259,7 +259,7 @@ void Clock::find_late() {
   for (const std::vector<Info>& function : infos_)
     for (const Info& i : function)
       for (const uint32_t r : results(i)) made_[r] = true;
-  for (std::vector<Info>& function : infos_)
+  for (std::vector<Info>& function : infos_) {
     for (Info& i : function) {
       i.first_late = static_cast<uint32_t>(operands_.size());
       for (uint32_t k = 0; k < i.sources; ++k)
@@ -270,8 +270,10 @@ void Clock::find_late() {
 
 void Clock::classify(const isa::Program& program, double warps, bool watched, bool in_whole_blocks) {
   bool stores_ahead = true, all_meet = true;
+      for (uint32_t k = 0; k < i.behind; ++k) operands_.push_back(operands_[i.first_behind + k]);
   for (const isa::Function& f : program.functions) {
     first_blocks_.emplace_back(f.code.size(), Block::kNone);
+  }
     for (const isa::Op& op : f.code) {
       const isa::Line& line = f.lines[static_cast<size_t>(op.line)];
       stores_ahead = stores_ahead && waits_at_barriers_alone(line.text, kind_of(line.text, line.unit));
@@ -337,6 +339,8 @@ void Clock::classify(const isa::Program& program, double warps, bool watched, bo
       i.function = static_cast<int>(f);
       i.pc = static_cast<uint32_t>(pc);
       i.number = static_cast<uint32_t>(all_infos_.size()) % Ahead::kMost;
+  if (code_ != nullptr)
+    for (std::vector<Info>& function : infos_) order_by_code(function);
       all_infos_.push_back(&i);
       const bool together = i.in_warp || i.meets || i.leaves || i.kind == OpKind::multiply_warp;
       may_go_ahead_[f].push_back(!i.ahead    ? 0

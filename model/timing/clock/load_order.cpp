@@ -1,6 +1,7 @@
-// Which loads ptxas leaves behind which stores.
+// Which loads ptxas leaves behind which stores, and behind which other loads.
 #include <optional>
 #include <unordered_map>
+#include <vector>
 
 #include "model/isa/form/memory_use.h"
 #include "model/isa/form/program.h"
@@ -75,6 +76,39 @@ void Clock::order_loads(const isa::Function& f, std::vector<Info>& out) {
       for (const uint32_t row : *op.results) makes(row);
     if (sum) is[op.d] = *sum;
     if (out[i].ends_block) stores.clear();
+  }
+}
+
+// A warp issues in the order of machine code: a load that stands there behind the use of another waits for
+// that, as if it needed it. Rows of the program hold several values, one after the other; so each that is
+// waited for gets one more, which nothing else makes.
+void Clock::order_by_code(std::vector<Info>& infos) {
+  std::unordered_map<int64_t, std::vector<Info*>> loads;  // by PTX line
+  for (Info& i : infos)
+    if (i.kind == OpKind::memory && i.results != 0) loads[i.line].push_back(&i);
+  std::unordered_map<const Info*, uint32_t> rows;
+  const auto row_of = [&](Info& load) {
+    const auto [at, is_new] = rows.try_emplace(&load, rows_);
+    if (is_new) {
+      const auto first = static_cast<uint32_t>(operands_.size());
+      for (uint32_t k = 0; k < load.sources + load.results; ++k)
+        operands_.push_back(operands_[load.first + k]);
+      operands_.push_back(rows_++);
+      load.first = first;
+      ++load.results;
+    }
+    return at->second;
+  };
+  for (Info& i : infos) {
+    const auto behind = code_->waits.find(i.line);
+    if (behind == code_->waits.end() || i.kind != OpKind::memory || i.results == 0) continue;
+    std::vector<uint32_t> all;
+    for (const int64_t line : behind->second)
+      if (const auto those = loads.find(line); those != loads.end())
+        for (Info* const load : those->second) all.push_back(row_of(*load));
+    i.first_behind = static_cast<uint32_t>(operands_.size());
+    i.behind = static_cast<uint32_t>(all.size());
+    operands_.insert(operands_.end(), all.begin(), all.end());
   }
 }
 

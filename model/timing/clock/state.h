@@ -56,9 +56,10 @@ struct Clock::Info {
   std::array<Time, kPipes> work{};
   uint32_t first = 0;  // of its operands: sources, then results
   uint32_t sources = 0, results = 0;
-  uint32_t first_late = 0, late = 0;  // those of its sources that may be, elsewhere among all operands
-  int line = 0;                       // of the PTX
-  int function = 0;                   // where it stands
+  uint32_t first_behind = 0, behind = 0;  // of a load: rows, elsewhere among all operands, that it waits for
+  uint32_t first_late = 0, late = 0;      // those of its sources that may be, elsewhere among all operands
+  int line = 0;                           // of the PTX
+  int function = 0;                       // where it stands
   uint32_t pc = 0;
   uint32_t number = 0;  // among all
   Quarter::Asks asks;   // of its quarter

@@ -205,6 +205,36 @@ TEST_F(Ptxas, AWarpStallsUntilWhatItNeedsIsThere) {
   }
 }
 
+// ptxas has what is independent under way together; a load that needs another's value waits for it, and so
+// does what stands behind that use. A branch ends what is told.
+TEST_F(Ptxas, ALoadSaysBehindWhichOthersItIsIssued) {
+  const auto load = [](int to, const std::string& from) {
+    return fmt::format("  ld.volatile.global.u32 %r{}, [{}];\n", to, from);
+  };
+  const std::string wide = "  mad.wide.u32 %rd3, %r5, 4, %rd2;\n";
+  const std::string sum = "  add.u32 %r5, %r5, %r6;\n  st.global.u32 [%rd2], %r5;\n";
+  const auto waits = [&](const std::string& body) {
+    const std::string text = text_of("sm_90a", body);
+    const auto first =
+        std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find(body)), '\n') + 1;
+    std::map<int64_t, std::vector<int64_t>> out;
+    for (const auto& [line, behind] : assembly_by_ptxas(text, "k", 90).waits)
+      for (const int64_t other : behind) out[line - first].push_back(other - first);
+    return out;
+  };
+  using Waits = std::map<int64_t, std::vector<int64_t>>;
+  EXPECT_EQ(waits(load(5, "%rd2") + load(6, "%rd2+512") + sum), Waits{});
+  EXPECT_EQ(waits(load(5, "%rd2") + wide + load(6, "%rd3") + sum), (Waits{{2, {0}}}));
+  EXPECT_EQ(waits(load(5, "%rd2") + wide + load(6, "%rd3") + load(7, "%rd2+512") +
+                  "  add.u32 %r6, %r6, %r7;\n" + sum),
+            (Waits{{2, {0}}, {3, {0}}}));
+  const Waits loop = waits("  mov.u32 %r7, 0;\n" + load(5, "%rd2") + "again:\n" + load(6, "%rd2+512") +
+                           "  add.u32 %r7, %r7, %r6;\n  add.u32 %r5, %r5, -1;\n  setp.ne.u32 %p1, %r5, 0;\n"
+                           "  @%p1 bra again;\n" +
+                           load(6, "%rd2+1024") + "  add.u32 %r6, %r6, %r7;\n" + sum);
+  EXPECT_FALSE(loop.contains(8));
+}
+
 TEST_F(Ptxas, WhatItDoesNotTakeIsNamed) {
   const std::string text = text_of("sm_90a", "  add.f32 %f1, %f1, %rd1;\n");
   try {

@@ -31,8 +31,9 @@ Body operator+(Body a, const Body& b) {
   return a;
 }
 
+// `waits`: of lines of the body, counted from 0.
 TimedLaunch timed(const Body& body, uint32_t ctas, uint32_t threads, uint32_t registers = 0,
-                  uint32_t said = 0) {
+                  uint32_t said = 0, const std::map<int64_t, std::vector<int64_t>>& waits = {}) {
   std::string lines;
   for (const Line& line : body) lines += line.ptx + "\n";
   const std::string text = kernel(lines);
@@ -40,6 +41,8 @@ TimedLaunch timed(const Body& body, uint32_t ctas, uint32_t threads, uint32_t re
   auto at = static_cast<int64_t>(std::count(before.begin(), before.end(), '\n')) + 1;
   const auto code = std::make_shared<MachineCode>();
   code->registers = registers;
+  for (const auto& [line, behind] : waits)
+    for (const int64_t before_it : behind) code->waits[at + line].push_back(at + before_it);
   for (const Line& line : body) {
     auto& opcodes = code->lines[at++];
     for (const auto& [opcode, times] : line.code)
@@ -54,6 +57,34 @@ TimedLaunch timed(const Body& body, uint32_t ctas, uint32_t threads, uint32_t re
   options.chooser = &clocks;
   launch::simulate(l, options, false);
   return clocks.timed().at(0);
+}
+
+// A warp issues in the order of machine code: where that has a load behind the use of another, it waits for
+// that. Registers hold several values one after the other; it waits for that load's, not for a later one's.
+TEST(WithCode, ALoadWaitsForThoseThatAreUsedBeforeIt) {
+  const auto load = [](const std::string& to, const std::string& from) {
+    return Line{"ld.global.nc.b32 " + to + ", [" + from + "];", {{0x181, 1}}};
+  };
+  const Line wide{"mad.wide.u32 %a1, %r1, 4, %a0;", {{kImad, 1}}};
+  using Waits = std::map<int64_t, std::vector<int64_t>>;
+  const auto cycles = [](const Body& body, const Waits& waits) {
+    return timed(body, 1, 32, 0, 0, waits).cycles;
+  };
+  // Each from a line of DRAM of its own.
+  const Body apart{load("%r1", "%a0"), load("%r2", "%a0+65536"), load("%r3", "%a0+131072")};
+  const double one = cycles(apart, {}), two = cycles(apart, {{1, {0}}}) - one;
+  EXPECT_GT(two, 500);
+  EXPECT_LT(one, 1.5 * two);
+  EXPECT_NEAR(cycles(apart, {{2, {0}}}), one + two, 30);
+  EXPECT_NEAR(cycles(apart, {{2, {0, 1}}}), one + two, 30);
+  EXPECT_NEAR(cycles(apart, {{1, {0}}, {2, {1}}}), one + 2 * two, 30);
+  // What is no load, or stands nowhere, is waited for by nobody.
+  EXPECT_NEAR(cycles(apart, {{2, {7}}, {9, {0}}}), one, 1);
+  // The second needs the first, and takes its register.
+  const Body again{load("%r1", "%a0"), wide, load("%r1", "%a1+65536"), load("%r3", "%a0+131072")};
+  EXPECT_NEAR(cycles(again, {}), one + two, 60);
+  EXPECT_NEAR(cycles(again, {{3, {0}}}), one + two, 60);
+  EXPECT_NEAR(cycles(again, {{3, {2}}}), one + 2 * two, 60);
 }
 
 // Cycles of a quarter by which one more of what is repeated is slower, with eight warps of each quarter.
