@@ -291,7 +291,9 @@ void Clock::turn_is_over() {
 
 Seen Clock::seen() const {
   Seen out;
-  out.cycles = cycles_of(last_);
+  Time last = last_;
+  for (const auto& sm : sms_) last = std::max(last, sm->stored);
+  out.cycles = cycles_of(last);
   std::transform(begins_.begin(), begins_.end(), std::back_inserter(out.begins), cycles_of);
   std::transform(ends_.begin(), ends_.end(), std::back_inserter(out.ends), cycles_of);
   std::sort(out.ends.begin(), out.ends.end());

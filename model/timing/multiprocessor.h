@@ -281,7 +281,8 @@ struct Multiprocessor {
   std::array<Server<32>, kQuarters> tensor_sync;  // mma.sync, of each quarter
   Server<32> l2;
   Server<32> copies;         // lines that the copy engine asks for
-  Server<32> updates;        // atomics and reductions of global memory
+  Server<32> updates;        // towards L2: atomics, reductions and stores
+  Time stored = 0;           // when the last of the stores has left
   Server<32> tensor_memory;  // loads and stores of it
   Time tensor_free = 0;
   Time copied = 0;  // to tensor memory, beside products

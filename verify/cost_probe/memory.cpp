@@ -25,6 +25,22 @@ double one(const Cycles& cycles, uint32_t warps, int operations, const std::stri
   return cycles(p, passes) / operations;
 }
 
+// How long a warp is busy with so many stores, each lane's to a line of its own, and what stands behind them.
+double stores(const Cycles& cycles, int n, const std::string& behind) {
+  Probe p;
+  p.shared = 72 << 10;
+  p.buffer = 1 << 20;
+  p.declare = std::string(kWords) + " .reg .b64 g_begin, g_now, g_all;";
+  p.before = "mov.u64 g_all, 0; mov.u32 s_x, 0; mad.wide.u32 g_at, t_lane, 128, t_in; mov.u32 s_at, t_sh;";
+  p.body = "mov.u64 g_begin, %clock64;\n" + repeat(n, "st.volatile.global.u32 [g_at+#*4096], s_x;\n") +
+           behind +
+           "mov.u64 g_now, %clock64; sub.u64 g_now, g_now, g_begin; add.u64 g_all, g_all, g_now; membar.gl;";
+  p.after =
+      "add.u64 t_to, t_from, g_all; {.reg .pred q; setp.eq.u32 q, s_x, 1; @q st.global.u32 [t_in], s_x;}";
+  p.tells_another = true;
+  return cycles(p, kPasses);
+}
+
 // A load whose value is the next address.
 const std::string kGlobalSelf =
     "add.u64 g_at, t_in, 1024; st.global.u64 [g_at], g_at; mov.u32 s_at, 0; membar.gl;";
@@ -133,6 +149,37 @@ void global(const Cycles& cycles, Rows& out) {
                "ld.volatile.global.u32 r1, [g_at+#*20480]; xor.b32 s_x, s_x, r1;", 1 << 20, 64, ctas) /
                16,
            "cycles"});
+  // What it can store there.
+  struct Stored {
+    const char *type, *value;
+    uint32_t bytes;
+  };
+  for (const Stored& s : {Stored{"u32", "s_at", 4}, Stored{"v2.u32", "{s_at, s_at}", 8},
+                          Stored{"v4.u32", "{s_at, s_at, s_at, s_at}", 16}})
+    for (const uint32_t apart : {s.bytes, 32U, 64U, 128U, 528U})
+      for (const uint32_t ctas : {1U, 16U})
+        out.push_back(
+            {fmt::format("st.volatile.global.{}", s.type),
+             fmt::format("interval of a warp, lanes {} bytes apart, {} CTAs of 16 warps", apart, ctas),
+             one(cycles, 16, 16,
+                 fmt::format("mov.u32 s_at, 0; mad.wide.u32 g_at, t_lane, {}, t_in; mad.wide.u32 g_at, "
+                             "t_warp, 640, g_at; mad.wide.u32 g_at, t_cta, 327680, g_at;",
+                             apart),
+                 fmt::format("st.volatile.global.{} [g_at+#*20480], {};", s.type, s.value), 1 << 23, 64,
+                 ctas) /
+                 16,
+             "cycles"});
+  for (const int n : {1, 2, 4, 8, 16, 32, 64})
+    for (const bool load : {false, true})
+      out.push_back(
+          {"st.volatile.global.u32",
+           fmt::format("until a warp has issued {}{}, lanes 128 bytes apart", n,
+                       load ? " and a load from L2 behind them is there" : ""),
+           stores(cycles, n,
+                  load ? "ld.volatile.global.u32 r1, [t_in+524288]; xor.b32 s_x, s_x, r1; mad.wide.u32 g_at, "
+                         "s_x, 4, g_at;\n"
+                       : ""),
+           "cycles"});
   for (const char* const name :
        {"atom.global.add.u32 s_x", "atom.global.relaxed.cta.add.u32 s_x",
         "atom.acq_rel.gpu.global.add.u32 s_x", "atom.acq_rel.sys.global.add.u32 s_x"})
@@ -166,7 +213,9 @@ void global(const Cycles& cycles, Rows& out) {
       {"red.global.add.f64", "red.global.add.f64 [g_at], 0d3FF0000000000000;"},
       {"red.global.max.s32", "red.global.max.s32 [g_at], t_lane;"},
       {"atom.global.add.u32", "atom.global.add.u32 r1, [g_at], t_lane; xor.b32 s_x, s_x, r1;"},
-      {"atom.global.cas.b32", "atom.global.cas.b32 r1, [g_at], 7, 5; xor.b32 s_x, s_x, r1;"}};
+      {"atom.global.cas.b32", "atom.global.cas.b32 r1, [g_at], 7, 5; xor.b32 s_x, s_x, r1;"},
+      {"red.global.inc.u32", "red.global.inc.u32 [g_at], 7;"},
+      {"atom.global.exch.b32", "atom.global.exch.b32 r1, [g_at], t_lane; xor.b32 s_x, s_x, r1;"}};
   for (const Update& u : kUpdates)
     for (const Where& w : kWheres)
       for (const uint32_t ctas : {1U, 4U, 16U})

@@ -17,6 +17,10 @@ bool contains(std::string_view name, std::string_view text) {
   return name.find(text) != std::string_view::npos;
 }
 
+bool has(std::span<const uint32_t> rows, uint32_t row) {
+  return std::find(rows.begin(), rows.end(), row) != rows.end();
+}
+
 // Of a load or store that nobody waits for.
 bool reads(std::string_view name) { return name.starts_with("ld"); }
 
@@ -162,6 +166,8 @@ Clock::Info Clock::classify(const isa::Op& op, const isa::Line& line, double war
       out.tells = name.starts_with("atom");
       if (contains(name, ".cas."))
         out.update = Info::Update::exchange;
+      else if (contains(name, ".exch.") || contains(name, ".inc.") || contains(name, ".dec."))
+        out.update = Info::Update::in_turn;
       else if (contains(name, ".f32") || contains(name, ".f64") || contains(name, ".f16") ||
                contains(name, ".bf16"))
         out.update = Info::Update::number;
@@ -264,16 +270,16 @@ void Clock::find_late() {
       i.first_late = static_cast<uint32_t>(operands_.size());
       for (uint32_t k = 0; k < i.sources; ++k)
         if (const uint32_t r = operands_[i.first + k]; made_[r]) operands_.push_back(r);
+      for (uint32_t k = 0; k < i.behind; ++k) operands_.push_back(operands_[i.first_behind + k]);
       i.late = static_cast<uint32_t>(operands_.size()) - i.first_late;
     }
+  }
 }
 
 void Clock::classify(const isa::Program& program, double warps, bool watched, bool in_whole_blocks) {
   bool stores_ahead = true, all_meet = true;
-      for (uint32_t k = 0; k < i.behind; ++k) operands_.push_back(operands_[i.first_behind + k]);
   for (const isa::Function& f : program.functions) {
     first_blocks_.emplace_back(f.code.size(), Block::kNone);
-  }
     for (const isa::Op& op : f.code) {
       const isa::Line& line = f.lines[static_cast<size_t>(op.line)];
       stores_ahead = stores_ahead && waits_at_barriers_alone(line.text, kind_of(line.text, line.unit));
@@ -294,11 +300,19 @@ void Clock::classify(const isa::Program& program, double warps, bool watched, bo
       out.push_back(classify(f.code[i], name(f.code[i]), warps, under[i]));
       for (const uint32_t row : sources(out.back())) used.insert(row);
     }
-    // An atomic whose result nobody uses is a reduction.
-    for (Info& i : out)
-      if (i.tells && i.update != Info::Update::exchange)
-        i.tells = std::any_of(results(i).begin(), results(i).end(),
-                              [&](uint32_t row) { return used.count(row) != 0; });
+    // An atomic whose result nobody uses is a reduction. A row holds several values, one after the other.
+    for (size_t i = 0; i < out.size(); ++i) {
+      if (!out[i].tells || out[i].update == Info::Update::exchange) continue;
+      const auto is_used = [&](uint32_t row) {
+        for (size_t k = i + 1; k < out.size() && !out[k - 1].ends_block; ++k) {
+          if (has(sources(out[k]), row)) return true;
+          if (has(results(out[k]), row) && f.code[k].guard == 0) return false;
+        }
+        return used.contains(row);
+      };
+      const auto rows = results(out[i]);
+      out[i].tells = std::any_of(rows.begin(), rows.end(), is_used);
+    }
     if (code_ == nullptr) join_pairs(f, out);
     for (Info& i : out)
       if (i.kind == OpKind::arithmetic && !i.in_warp)
@@ -325,6 +339,8 @@ void Clock::classify(const isa::Program& program, double warps, bool watched, bo
         next = weak;
     }
   }
+  if (code_ != nullptr)
+    for (std::vector<Info>& function : infos_) order_by_code(function);
   kept_rows_ = rows_;
   // Functions share rows here; those that the entry does not call have no code.
   const auto has_code = [](const std::vector<Info>& infos) { return !infos.empty(); };
@@ -339,8 +355,6 @@ void Clock::classify(const isa::Program& program, double warps, bool watched, bo
       i.function = static_cast<int>(f);
       i.pc = static_cast<uint32_t>(pc);
       i.number = static_cast<uint32_t>(all_infos_.size()) % Ahead::kMost;
-  if (code_ != nullptr)
-    for (std::vector<Info>& function : infos_) order_by_code(function);
       all_infos_.push_back(&i);
       const bool together = i.in_warp || i.meets || i.leaves || i.kind == OpKind::multiply_warp;
       may_go_ahead_[f].push_back(!i.ahead    ? 0

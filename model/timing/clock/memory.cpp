@@ -252,6 +252,9 @@ struct Clock::InALine {
   uint64_t first_byte(size_t, uint64_t sector) const { return std::max(from, sector * kSector); }
 };
 
+// So far ahead of L2 a multiprocessor may be, by atomics and reductions, and by stores.
+static constexpr Time kHeld = 1024 * kCycle, kStored = 2048 * kCycle;
+
 template <class Reached>
 [[gnu::always_inline]] inline Time Clock::lines(machine::AccessKind kind, const Reached& reached,
                                                 const Info& i, Multiprocessor& sm, Time start) {
@@ -273,7 +276,10 @@ template <class Reached>
   warp_->pending = std::max(warp_->pending, served - time(Key::queue));
   if (kind == machine::AccessKind::write) {
     const Amounts of = all < of_sectors_.size() ? of_sectors_[all] : amounts(32.0 * static_cast<double>(all));
-    sm.l2.take(start, of.port);
+    // Towards L2 goes a sector a cycle, and a line in two.
+    const auto towards_l2 = std::max(2 * static_cast<Time>(reached.count), static_cast<Time>(all)) * kCycle;
+    sm.stored = std::max(sm.stored, sm.updates.take(start, towards_l2));
+    warp_->clock = std::max(warp_->clock, sm.stored - kStored);
     l2_.take(start, of.l2);
     if (reached.count != 0) {
       const auto [line, sectors] = reached.at(0);
@@ -292,18 +298,20 @@ template <class Reached>
     else
       return sm.l1.misses(line, touched_.number(line), wanted);
   };
+  Time asked = 0;  // what L1 misses, behind stores
   for (size_t k = 0; k < reached.count; ++k) {
     if constexpr (requires { reached.place(k); })
       if (cached && sm.coming.last() <= end && sm.l1.has(reached.place(k))) continue;
     const auto [line, wanted] = reached.at(k);
     if (cached && sm.coming.last() > end) end = std::max(end, sm.coming.of(line, wanted));
     for (uint32_t missing = cached ? misses(k, line, wanted) : wanted; missing != 0;) {
+      if (asked == 0) asked = sm.stored > served ? sm.updates.take(served, kCycle) : served;
       const auto first = static_cast<uint32_t>(std::countr_zero(missing));
       const auto run = static_cast<uint32_t>(std::countr_one(missing >> first));
       const uint32_t now = ((1u << run) - 1) << first;
-      const Time there = from_l2(reached.first_byte(k, line * kSectors + first), of_sectors_[run], sm, served,
+      const Time there = from_l2(reached.first_byte(k, line * kSectors + first), of_sectors_[run], sm, asked,
                                  time(Key::l2_latency), time(Key::dram_latency), nullptr);
-      if (cached) sm.coming.add(line, now, served, there);
+      if (cached) sm.coming.add(line, now, asked, there);
       end = std::max(end, there);
       missing &= ~now;
     }
@@ -357,6 +365,10 @@ Time Clock::updated(const Access& a, Notes addresses, const Info& i, WarpTime& w
   double port = value(Key::update_sectors) / kLanes, port_again = 0;
   if (i.tells) port_again = value(Key::update_result_alone) / kLanes;
   if (i.update == Update::number) again = each(Key::update_number, once);
+  if (i.update == Update::in_turn) {
+    again = once;
+    if (i.tells) port_again = value(Key::exchange_word_alone) / kLanes;
+  }
   if (i.update == Update::exchange) {
     sector = value(Key::exchange_words) / kTogether / (kLanes * sizeof(uint32_t) / kSector);
     again = each(Key::exchange_word, sector);
@@ -376,8 +388,6 @@ Time Clock::updated(const Access& a, Notes addresses, const Info& i, WarpTime& w
   const double others =
       extent_.clusters == 0 ? 1 : static_cast<double>(extent_.active_sms) / static_cast<double>(sms_.size());
   constexpr uint64_t kTwoLines = 2 * kLine;  // lie in one part of L2, as the probes say
-  // So far ahead of L2 a multiprocessor may be.
-  constexpr Time kHeld = 1024 * kCycle;
   Time end = asked + time(Key::global_atomic) - time(Key::l2_latency);
   double ports = 0;
   for (size_t k = 0; k < lanes;) {

@@ -32,9 +32,11 @@ struct Clock::Info {
   bool ahead = false;            // may be executed before its time
   bool meets = false;            // a barrier of the CTA that may be, too
   bool leaves = false;           // the end of a warp that may be, too
-  enum class Update : uint8_t { whole, number, exchange };
-  Update update = Update::whole;  // of an atomic or a reduction: what it does
-  bool tells = false;             // an atomic, which gives what was there before
+  // What an atomic or a reduction does. Lanes that reach one word are summed up first, if these are whole
+  // numbers; in turn go those whose result hangs on the order.
+  enum class Update : uint8_t { whole, number, exchange, in_turn };
+  Update update = Update::whole;
+  bool tells = false;  // an atomic, which gives what was there before
   // Of global and shared memory, as bits: what it stores to, and what a load must not come to before the
   // warp's stores have been issued.
   static constexpr uint8_t kGlobal = 1, kShared = 2;

@@ -6,10 +6,12 @@
 #include <set>
 
 #include "experiments/study/stages.h"
+#include "kernels/dense/launch.h"
 #include "kernels/grouped/launch.h"
 #include "kernels/svdquant/launch.h"
 #include "model/timing/cost.h"
 #include "model/timing/loops.h"
+#include "verify/suite/kernels/dense.h"
 #include "verify/suite/kernels/grouped.h"
 #include "verify/suite/kernels/svdquant.h"
 #include "verify/verdict/time.h"
@@ -111,9 +113,9 @@ TEST(Doors, WhatIfIsSortedAndOfTheSameLaunch) {
 // The end waits for the epilogue of the last tile at least; what computes there takes half then. (Where
 // stores bind, it spares little.)
 TEST(Doors, HalfAnEpilogueIsLessOfIt) {
-  const ::svdquant::Variant v = ::svdquant::variant("svdquant_published");
-  const suite::SvdquantProblem problem({256, 128, 256, 64, suite::OperandData::zeros, 1, 1}, v.bf16);
-  const launch::Launch l = problem.launch(v, {BITWELL_KERNELS, "sm_100a"});
+  const suite::DenseProblem problem({128, 128, 256, 1, suite::OperandData::zeros, 1});
+  const launch::Launch l =
+      problem.launch(::dense::variant("dense_m128_n192_fixed_tma"), {BITWELL_KERNELS, "sm_100a"});
   session::TimeQuestion q = session::time_question(l);
   q.what_if = true;
   const session::TimeAnswer a = session::time_of(q);
