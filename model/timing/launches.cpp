@@ -6,6 +6,7 @@
 
 #include "model/isa/form/reserved_shared.h"
 #include "model/machine/arch.h"
+#include "model/timing/loops.h"
 
 namespace bitwell::timing {
 
@@ -87,7 +88,8 @@ run::Timekeeper& Launches::begins(const run::Grid& grid) {
                                                                                    grid.shape.dynamic_shared);
   constexpr uint64_t kWhole = 256 << 10;  // of L1 and shared memory
   e.l1_bytes = kWhole - std::min<uint64_t>(shared, arch.sm_shared);
-  if (most_ == 0) {
+  const bool all_at_once = held.all <= uint64_t{e.residents} * l.groups;
+  if (most_ == 0 || (all_at_once && takes_work(grid.program))) {
     e.groups = l.groups;
   } else {
     const uint64_t each = (held.all + l.groups - 1) / l.groups;

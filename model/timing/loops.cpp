@@ -91,6 +91,30 @@ std::vector<Loop> loops_of(const isa::Program& program) {
   return out;
 }
 
+bool takes_work(const isa::Program& program) {
+  const auto counts = [](std::string_view name) {
+    return name.starts_with("atom.") && !names(name, ".shared") &&
+           (names(name, ".add.u") || names(name, ".add.s") || names(name, ".inc."));
+  };
+  const auto reads = [](const isa::Op& op, uint32_t row) {
+    if (op.sources != nullptr && std::find(op.sources->begin(), op.sources->end(), row) != op.sources->end())
+      return true;
+    return row == op.guard || row == op.a || row == op.b || row == op.c || row == op.e;
+  };
+  for (const Loop& loop : loops_of(program)) {
+    const isa::Function& f = program.functions[loop.function];
+    for (const uint32_t pc : loop.ops) {
+      const uint32_t number = f.code[pc].d;
+      if (!counts(name_of(f, pc)) || number == 0) continue;
+      for (uint32_t k = pc + 1; k < f.code.size() && successors(f, k - 1).size() == 1; ++k) {
+        if (reads(f.code[k], number)) return true;
+        if (f.code[k].d == number) break;
+      }
+    }
+  }
+  return false;
+}
+
 std::set<int> epilogue_of(const isa::Program& program) {
   std::vector<std::set<uint32_t>> busy(program.functions.size());  // loops that copy or multiply
   for (const Loop& loop : loops_of(program)) {

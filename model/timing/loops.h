@@ -24,6 +24,10 @@ enum Does : uint8_t { kCopies = 1, kMultiplies = 2, kReads = 4 };
 // Of an instruction: it brings operands to shared memory, multiplies matrices, or reads tensor memory.
 uint8_t does(std::string_view name);
 
+// Whether warps go round a loop that takes a number from a counter in global memory: who is there takes the
+// next tile, so that one cluster alone would do the work of all.
+bool takes_work(const isa::Program& program);
+
 // PTX lines of what comes behind the products: where there is tensor memory, behind what reads it. Not the
 // loops that multiply or copy.
 std::set<int> epilogue_of(const isa::Program& program);

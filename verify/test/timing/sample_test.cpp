@@ -60,6 +60,49 @@ TEST(Sample, IsNotTakenOfALaunchThatExecutesLittle) {
   EXPECT_NEAR(whole.cycles, all, 0.02 * all);
 }
 
+// One CTA of those that take the next tile from a counter would do what all of them do: where all are there
+// at once, all are run. One that counts once, or whose number nobody reads, is like the others.
+TEST(Sample, IsNotTakenOfClustersThatTakeWorkFromOneAnother) {
+  std::string sums;
+  for (int i = 0; i < 200; ++i) sums += "add.f32 %f0, %f0, %f0;\n";
+  const std::string begin = "mov.f32 %f0, 0f3F800000;\nmov.u32 %r1, 0;\n",
+                    end = "st.global.f32 [%a0+4096], %f0;\n";
+  const auto takes = [&](const std::string& update, const std::string& number) {
+    return kernel(begin + "next:\n" + update + number + sums +
+                  "setp.lt.u32 %p0, %r1, 160;\n@%p0 bra next;\n" + end);
+  };
+  const auto of = [](const std::string& text, uint32_t ctas) {
+    const launch::Launch l = launch_of(text, ctas, 32);
+    session::TimeQuestion q = session::time_question(l);
+    q.asks_ptxas = false;
+    q.most = 2;
+    q.whole_up_to = 0;
+    return session::time_of(q).launches.at(0).launch;
+  };
+  const std::string count = "add.u32 %r1, %r1, 16;\n";
+  for (const char* const update : {"atom.global.add.u32 %r2, [%a0], 1;\n", "atom.add.u32 %r2, [%a0], 1;\n",
+                                   "atom.global.inc.u32 %r2, [%a0], 100000;\n"}) {
+    const std::string text = takes(update, "mov.u32 %r1, %r2;\n");
+    const TimedLaunch given = of(text, 16);
+    EXPECT_FALSE(given.sampled) << update;
+    EXPECT_NEAR(given.cycles, cycles(launch_of(text, 16, 32), kAll), 1) << update;
+    EXPECT_TRUE(of(text, 132 * 40).sampled) << "more than are there at once";
+  }
+  EXPECT_TRUE(of(takes("atom.global.add.u32 %r2, [%a0], 1;\n", count), 16).sampled) << "read by nobody";
+  EXPECT_TRUE(
+      of(takes("atom.global.add.u32 %r2, [%a0], 1;\n", count + "mov.u32 %r2, 0;\nadd.u32 %r3, %r2, 1;\n"), 16)
+          .sampled)
+      << "another value";
+  EXPECT_TRUE(
+      of(takes("atom.shared.add.u32 %r2, [tile], 1;\n", count + "add.u32 %r3, %r2, 1;\n"), 16).sampled)
+      << "the CTA's own";
+  EXPECT_TRUE(of(kernel(begin + "atom.global.add.u32 %r2, [%a0], 1;\nadd.u32 %r1, %r2, 1;\nnext:\n" + sums +
+                        count + "setp.lt.u32 %p0, %r1, 160;\n@%p0 bra next;\n" + end),
+                 16)
+                  .sampled)
+      << "once";
+}
+
 // Those that are resident together end at once, wave after wave.
 TEST(Sample, WavesThatEndAtOnceCountEachOnce) {
   std::string sums;
