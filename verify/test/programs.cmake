@@ -189,6 +189,7 @@ bitwell_campaign(blackwell_forms ptxas_test BlackwellForms.TheListSays* ENVIRONM
 # Of a ptxas from PyPI that knows PTX 9.1 to 9.5: BITWELL_NEWER_PTXAS.
 bitwell_campaign(mutations_newer ptxas_test Mutations.*Newer* ENVIRONMENT BITWELL_MUTATIONS=10000 TIMEOUT 3600)
 bitwell_campaign(modifier_order ptxas_test ModifierOrder.* ENVIRONMENT BITWELL_SPELLINGS=20 BITWELL_ORDERS=30 TIMEOUT 3600)
+bitwell_campaign(limits limits_test Limits.Ptxas* ENVIRONMENT BITWELL_LIMITS=all TIMEOUT 600)
 bitwell_campaign(gemv_recorded gemm_test Verdict* ENVIRONMENT BITWELL_RECORDED=all TIMEOUT 7200)
 bitwell_campaign(dense dense_test Dense.ARandomLaunch* ENVIRONMENT RC_PARAMS=max_success=5000 TIMEOUT 7200)
 bitwell_campaign(gemm gemm_test Gemm.ARandomLaunch* ENVIRONMENT RC_PARAMS=max_success=5000 TIMEOUT 7200)

@@ -42,6 +42,8 @@ std::string shared(uint64_t count, const std::string& target, const std::string&
   return module_of(bytes(".shared", count) + entry("", "", ".reg .b32 r; mov.b32 r, a;"), version, target);
 }
 
+constexpr const char* kZeroedFirst = ".const of 4 GiB and a byte";
+
 // `lines`: one directive, or combination of them, an entry each.
 void directives(std::vector<Case>& out, bool legal, std::initializer_list<const char*> lines) {
   for (const char* line : lines) out.push_back({line, module_of(entry(line)), legal});
@@ -52,7 +54,7 @@ std::vector<Case> cases() {
   std::vector<Case> out{
       {".const of 64 KiB", global(bytes(".const", 65536)), true},
       {".const of a byte more", global(bytes(".const", 65537)), false},
-      {".const of 4 GiB and a byte", global(bytes(".const", 4294967297)), false},
+      {kZeroedFirst, global(bytes(".const", 4294967297)), false},
       {"two .const of 64 KiB together", global(".const .b8 b[32768];" + bytes(".const", 32768)), true},
       {"two .const of a byte more", global(".const .b8 b[32768];" + bytes(".const", 32769)), false},
       {".const with a gap, 64 KiB", global(".const .b8 b[1]; .const .align 4 .b8 a[65532];"), true},
@@ -371,7 +373,11 @@ TEST(Limits, PtxasSaysWhatIsRecorded) {
     GTEST_SKIP() << "no ptxas";
   const auto folder = std::filesystem::temp_directory_path() / ("bitwell-limits-" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
-  const std::vector<Case> all = cases();
+  std::vector<Case> all = cases();
+  // That much ptxas zeroes before it says no: ten seconds, and as many GiB as it is asked for. The campaign
+  // asks.
+  if (std::getenv("BITWELL_LIMITS") == nullptr)
+    std::erase_if(all, [](const Case& c) { return c.what == kZeroedFirst; });
   std::vector<char> took(all.size());
   {
     std::atomic<size_t> next = 0;
