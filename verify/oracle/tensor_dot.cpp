@@ -1,13 +1,29 @@
 #include "verify/oracle/tensor_dot.h"
 
 #include <algorithm>
-#include <boost/multiprecision/cpp_int.hpp>
+#include <bit>
+#include <stdexcept>
 #include <vector>
 
 namespace bitwell::oracle {
 namespace {
 
-using Integer = boost::multiprecision::cpp_int;
+// Wide enough for every sum here: a product of two words has 48 digits, 33 of them six more, and none is
+// shifted up by more than the fraction bits of its rule. shifted_up() sees to that.
+__extension__ typedef __int128 Integer;
+constexpr int kWidth = 127;
+
+int msb(Integer positive) {
+  const auto high = static_cast<uint64_t>(positive >> 64);
+  return high != 0 ? 63 + std::bit_width(high) : std::bit_width(static_cast<uint64_t>(positive)) - 1;
+}
+// Of what is not negative.
+Integer shifted_up(Integer digits, int by) {
+  if (digits == 0) return 0;
+  if (msb(digits) + by >= kWidth) throw std::logic_error("a sum of the oracle is wider than its integers");
+  return digits << by;
+}
+Integer shifted_down(Integer digits, int by) { return by < kWidth ? digits >> by : 0; }
 
 constexpr uint32_t kNaN32 = 0x7FFFFFFFu;
 constexpr uint32_t kNaN16 = 0x7FFFu;
@@ -18,7 +34,7 @@ enum class Class { number, infinite, nan };
 struct Word {
   Class kind = Class::number;
   bool minus = false;
-  Integer digits;  // value = digits * 2^scale
+  Integer digits = 0;  // value = digits * 2^scale
   int scale = 0;
   int exponent = 0;  // as encoded
 };
@@ -47,12 +63,9 @@ struct Addend {
 
 // Towards zero at 2^unit, with its sign.
 Integer cut(const Addend& t, int unit) {
-  Integer d = t.digits;
-  if (t.scale >= unit)
-    d <<= t.scale - unit;
-  else
-    d >>= unit - t.scale;
-  return t.minus ? Integer(-d) : d;
+  const Integer d =
+      t.scale >= unit ? shifted_up(t.digits, t.scale - unit) : shifted_down(t.digits, unit - t.scale);
+  return t.minus ? -d : d;
 }
 
 // total * 2^unit as a float of `fraction` fraction bits and least exponent `least`.
@@ -62,13 +75,14 @@ uint32_t pack(Integer total, int unit, int fraction, int least, int greatest, bo
   const uint32_t sign = minus ? 1u << (width - 1) : 0;
   if (total == 0) return 0;
   if (minus) total = -total;
-  const int top = static_cast<int>(boost::multiprecision::msb(total)) + unit;
+  const int top = msb(total) + unit;
   const int grid = std::max(top, least) - fraction;
   Integer digits = total;
   if (unit >= grid) {
-    digits <<= unit - grid;
+    digits = shifted_up(total, unit - grid);
   } else {
     const int away = grid - unit;
+    if (away >= kWidth) return 0;  // all of it is less than half of the least number
     const Integer rest = total & ((Integer(1) << away) - 1);
     digits = total >> away;
     const Integer half = Integer(1) << (away - 1);
@@ -114,7 +128,9 @@ uint32_t fused_dot(const FusedDot& rule, const FieldFormat& of_a, std::span<cons
     bool plus_infinity = addend.kind == Class::infinite && !addend.minus;
     bool minus_infinity = addend.kind == Class::infinite && addend.minus;
     bool broken = addend.kind == Class::nan;
-    std::vector<Addend> terms{from_c(addend, rule.zero_exponent)};
+    std::vector<Addend> terms;
+    terms.reserve(1 + last - first);
+    terms.push_back(from_c(addend, rule.zero_exponent));
     for (size_t i = first; i < last; ++i) {
       const Word x = open(of_a, a[i]);
       const Word y = open(of_b, b[i]);
@@ -186,7 +202,7 @@ uint32_t integer_dot(bool signed_a, std::span<const uint32_t> a, bool signed_b, 
                      uint32_t c, bool saturate) {
   const Integer range = Integer(1) << 32;
   const auto number = [](uint32_t bits, int width, bool with_sign) {
-    return with_sign && (bits >> (width - 1) & 1) != 0 ? Integer(Integer(bits) - (Integer(1) << width))
+    return with_sign && (bits >> (width - 1) & 1) != 0 ? Integer(bits) - (Integer(1) << width)
                                                        : Integer(bits);
   };
   Integer total = number(c, 32, true);

@@ -1,5 +1,6 @@
-// Tensor-core dot products in unbounded integers, written again from the published rule (T-FDPA and its
-// block-scaled forms: Xie et al., arXiv 2511.10909): nothing of model/.
+// Tensor-core dot products as in unbounded integers (of 128 bits, and a sum that outgrew them would throw),
+// written again from the published rule (T-FDPA and its block-scaled forms: Xie et al., arXiv 2511.10909):
+// nothing of model/.
 #pragma once
 #include <cstdint>
 #include <span>
