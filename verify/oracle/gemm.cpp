@@ -40,24 +40,25 @@ struct Sum {
 };
 
 Sum add16(const Sum& c, const HalfWord* a, const HalfWord* b) {
+  int64_t products[16];
+  int exponents[16];
   int largest = std::numeric_limits<int>::min();
   bool nan = c.nan;
   for (int i = 0; i < 16; ++i) {
     nan = nan || a[i].nan || b[i].nan;
-    if (a[i].digits != 0 && b[i].digits != 0) largest = std::max(largest, a[i].exponent + b[i].exponent);
+    products[i] = int64_t{a[i].digits} * b[i].digits;
+    exponents[i] = a[i].exponent + b[i].exponent;
+    largest = std::max(largest, products[i] != 0 ? exponents[i] : std::numeric_limits<int>::min());
   }
   if (nan) return {true};
   if (c.digits != 0) largest = std::max(largest, c.exponent);
   if (largest == std::numeric_limits<int>::min()) return {};
-  // Every term in units of 2^(largest - 25), its magnitude cut.
+  // Every term in units of 2^(largest - 25), its magnitude cut. A product has 20 digits behind its point.
   int64_t total = 0;
   for (int i = 0; i < 16; ++i) {
-    const int64_t product = int64_t{a[i].digits} * b[i].digits;
-    if (product == 0) continue;
-    const int left = a[i].exponent + b[i].exponent - 20 - (largest - kFractionBits);
-    const int64_t size = std::abs(product);
-    const int64_t cut = left >= 0 ? size << left : left > -63 ? size >> -left : 0;
-    total += product < 0 ? -cut : cut;
+    const int below = std::clamp(largest - exponents[i], 0, 63);  // of a zero anything
+    const int64_t cut = std::abs(products[i]) << (kFractionBits - 20) >> below;
+    total += products[i] < 0 ? -cut : cut;
   }
   if (c.digits != 0) {
     const int left = c.exponent - 23 - (largest - kFractionBits);
