@@ -59,19 +59,17 @@ uint8_t OperandSource::nibble(int k, int size, bool is_a) {
       if (k == size / 2) return 1;
       if (!is_a) return 7;
       return k < size / 2 ? 7 : 0xF;
-    case OperandData::swamped: return swamped(16, k, is_a, r);
-    case OperandData::swamped_tiles: return swamped(64, k, is_a, r);
+    case OperandData::swamped:
+    case OperandData::swamped_tiles: {  // the third part of four repeats the first, of A with other signs
+      const int part = data_ == OperandData::swamped ? 16 : 64;
+      if (k == 0) row_.clear();
+      const auto back = static_cast<size_t>(2 * part);
+      const uint8_t sign = is_a ? 8 : 0;
+      row_.push_back(k / part % 4 == 2 ? row_[row_.size() - back] ^ sign : static_cast<uint8_t>(r % 16));
+      return row_.back();
+    }
     default: return r % 16;
   }
-}
-
-// The third part of four repeats the first, of A with other signs.
-uint8_t OperandSource::swamped(int part, int k, bool is_a, uint32_t r) {
-  if (k == 0) row_.clear();
-  const auto back = static_cast<size_t>(2 * part);
-  const uint8_t sign = is_a ? 8 : 0;
-  row_.push_back(k / part % 4 == 2 ? row_[row_.size() - back] ^ sign : static_cast<uint8_t>(r % 16));
-  return row_.back();
 }
 
 uint8_t OperandSource::scale(int group, bool is_a) {
@@ -140,10 +138,10 @@ Nvfp4Operand::Row Nvfp4Operand::row(int batch, int row) const {
   const auto half = static_cast<size_t>(k / 2);
   const size_t at =
       (static_cast<size_t>(batch) * static_cast<size_t>(rows) + static_cast<size_t>(row)) * half;
-  out.codes.resize(2 * half);
+  out.codes.reserve(2 * half);
   for (size_t i = 0; i < half; ++i) {
-    out.codes[2 * i] = static_cast<uint8_t>(codes[at + i]) & 0xF;
-    out.codes[2 * i + 1] = static_cast<uint8_t>(codes[at + i]) >> 4;
+    out.codes.push_back(static_cast<uint8_t>(codes[at + i]) & 0xF);
+    out.codes.push_back(static_cast<uint8_t>(codes[at + i]) >> 4);
   }
   for (int g = 0; g < k / 16; ++g)
     out.scales.push_back(static_cast<uint8_t>(scales[scale_offset(layout, row, rows, g, k / 16, batch)]));

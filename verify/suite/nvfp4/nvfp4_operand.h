@@ -3,12 +3,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <random>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "verify/problem/contest.h"
-#include "verify/suite/nvfp4/mersenne.h"
 
 namespace bitwell::suite {
 
@@ -62,10 +62,8 @@ class OperandSource {
   uint8_t scale(int group, bool is_a);
 
  private:
-  uint8_t swamped(int part, int k, bool is_a, uint32_t r);
-
   OperandData data_;
-  Mersenne random_;
+  std::mt19937_64 random_;
   std::vector<uint8_t> row_;
 };
 
