@@ -9,7 +9,7 @@ namespace bitwell::timing {
 
 // Of one opcode (the lowest 9 bits of an instruction of sm_75 and later) in one line.
 struct OpcodeCount {
-  uint32_t times = 0;   // instructions, in all copies of the line: a loop that is unrolled has several
+  uint32_t times = 0;   // instructions, in all copies of the line: a round of an unrolled loop has several
   uint32_t stalls = 0;  // cycles until the warp may issue what stands behind each, together
 };
 

@@ -42,19 +42,18 @@ Does does(uint64_t word) {
 
 std::map<int64_t, LineCode> code_of_lines(std::string_view cubin) {
   std::map<int64_t, LineCode> out;
-  each_instruction(cubin, [&](const CodeWord& i) {
+  for (const CodeWord& i : instructions_of(cubin))
     if (const Does what = does(i.word); what.of != nullptr) ++((out[i.line].*what.of).*what.what);
-  });
   return out;
 }
 
 std::map<int64_t, Opcodes> opcodes_of_lines(std::string_view cubin) {
   std::map<int64_t, Opcodes> out;
-  each_instruction(cubin, [&](const CodeWord& i) {
+  for (const CodeWord& i : of_most_rounds(instructions_of(cubin))) {
     OpcodeCount& of = out[i.line][i.opcode()];
     ++of.times;
     of.stalls += i.stalls();
-  });
+  }
   return out;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "verify/contraction/code_of_lines.h"
@@ -22,10 +23,18 @@ bool is_of(const auto& all, uint32_t opcode) {
 }  // namespace
 
 std::map<int64_t, std::vector<int64_t>> loads_waited_for(std::string_view cubin) {
-  std::array<std::set<int64_t>, CodeWord::kBarriers> pending, waited;
-  std::map<int64_t, std::map<int64_t, uint32_t>> behind;  // by line: lines, and in how many of its copies
-  std::map<int64_t, uint32_t> copies;
-  each_instruction(cubin, [&](const CodeWord& i) {
+  return loads_waited_for(instructions_of(cubin));
+}
+
+std::map<int64_t, std::vector<int64_t>> loads_waited_for(const std::vector<CodeWord>& code) {
+  std::map<int64_t, uint32_t> loops;  // that count
+  for (const CodeWord& i : of_most_rounds(code)) loops[i.line] = i.loop;
+  // A line, and which of its copies in a loop: those of one round of the PTX have the same number.
+  using Load = std::pair<int64_t, uint32_t>;
+  std::array<std::set<Load>, CodeWord::kBarriers> pending, waited;
+  std::map<int64_t, std::map<int64_t, uint32_t>> behind;    // by line: lines, and in how many of its copies
+  std::map<std::pair<int64_t, uint32_t>, uint32_t> copies;  // by line and loop: so far
+  for (const CodeWord& i : code) {
     if (i.begins) {
       pending = {};
       waited = {};
@@ -35,20 +44,23 @@ std::map<int64_t, std::vector<int64_t>> loads_waited_for(std::string_view cubin)
         waited[b] = std::move(pending[b]);
         pending[b] = {};
       }
-    const bool load = is_of(kLoads, i.opcode());
-    if (load) {
-      ++copies[i.line];
-      std::set<int64_t> all;
-      for (const auto& some : waited) all.insert(some.begin(), some.end());
-      for (const int64_t line : all) ++behind[i.line][line];
+    if (is_of(kLoads, i.opcode())) {
+      const uint32_t copy = copies[{i.line, i.loop}]++;
+      if (i.loop == loops[i.line]) {
+        std::set<int64_t> all;
+        for (const auto& some : waited)
+          for (const auto& [line, its_copy] : some)
+            if (its_copy == copy) all.insert(line);
+        for (const int64_t line : all) ++behind[i.line][line];
+      }
+      if (i.sets() < CodeWord::kBarriers) pending[i.sets()].insert({i.line, copy});
     }
-    if (const uint32_t b = i.sets(); load && b < CodeWord::kBarriers) pending[b].insert(i.line);
     if (is_of(kBranches, i.opcode())) waited = {};
-  });
+  }
   std::map<int64_t, std::vector<int64_t>> out;
   for (const auto& [line, lines] : behind)
     for (const auto& [before, times] : lines)
-      if (times == copies[line]) out[line].push_back(before);
+      if (times == copies[{line, loops[line]}]) out[line].push_back(before);
   return out;
 }
 

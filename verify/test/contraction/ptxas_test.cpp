@@ -12,6 +12,7 @@
 #include <fstream>
 
 #include "model/machine/failure.h"
+#include "verify/contraction/instructions.h"
 
 namespace bitwell::contraction {
 namespace {
@@ -205,6 +206,29 @@ TEST_F(Ptxas, AWarpStallsUntilWhatItNeedsIsThere) {
   }
 }
 
+// A loop that ptxas unrolls stands there several times in a round, and once more for what is left behind the
+// last. What counts is what most rounds are made of; so it is with one that it does not unroll.
+TEST_F(Ptxas, OfALoopThatIsUnrolledTheRoundCounts) {
+  constexpr uint32_t kFfma = 0x023, kBra = 0x147;
+  for (const bool unrolls : {true, false}) {
+    std::string body = "  mov.f32 %f10, %f1;\n";
+    body += unrolls ? "again:\n" : "again:\n.pragma \"nounroll\";\n";
+    for (int i = 0; i < 4; ++i) body += "  fma.rn.f32 %f10, %f10, %f10, 0f3DCCCCCD;\n";
+    body +=
+        "  add.s32 %r1, %r1, -4;\n  setp.ne.s32 %p1, %r1, 0;\n  @%p1 bra again;\n  st.global.f32 [%rd2], "
+        "%f10;\n";
+    std::set<uint32_t> products;
+    uint32_t branches = 0;
+    for (const auto& [line, opcodes] : assembly_by_ptxas(text_of("sm_90a", body), "k", 90).lines)
+      for (const auto& [opcode, count] : opcodes) {
+        if (opcode == kFfma) products.insert(count.times);
+        if (opcode == kBra && products.size() == 1) branches = count.times;
+      }
+    EXPECT_EQ(products, std::set<uint32_t>{unrolls ? 4u : 1u});
+    EXPECT_EQ(branches, 1u) << unrolls;
+  }
+}
+
 // ptxas has what is independent under way together; a load that needs another's value waits for it, and so
 // does what stands behind that use. A branch ends what is told.
 TEST_F(Ptxas, ALoadSaysBehindWhichOthersItIsIssued) {
@@ -233,6 +257,29 @@ TEST_F(Ptxas, ALoadSaysBehindWhichOthersItIsIssued) {
                            "  @%p1 bra again;\n" +
                            load(6, "%rd2+1024") + "  add.u32 %r6, %r6, %r7;\n" + sum);
   EXPECT_FALSE(loop.contains(8));
+}
+
+// Copies of lines 1, 2 and 3 in a loop that is unrolled twice, and once behind it. In each round 3 is issued
+// when 1 has been waited for; that 2 of the round before has been as well says nothing of it.
+TEST(LoadsInOrder, OfARoundOnlyItsOwnLoadsCount) {
+  constexpr uint64_t kLdg = 0x181, kUse = 0x012, kNone = CodeWord::kBarriers + 1;
+  const auto word = [](int64_t line, uint64_t opcode, uint64_t sets, uint64_t waits, uint32_t loop) {
+    return CodeWord{line, opcode, sets << 46 | waits << 52, false, loop == 0 ? 0u : 1u, loop, 9 - loop};
+  };
+  const auto load = [&](int64_t line, uint64_t sets, uint32_t loop) {
+    return word(line, kLdg, sets, 0, loop);
+  };
+  const auto use = [&](uint64_t barrier, uint32_t loop) {
+    return word(9, kUse, kNone, uint64_t{1} << barrier, loop);
+  };
+  std::vector<CodeWord> code{load(1, 0, 1), use(0, 1), load(3, 1, 1), load(2, 2, 1), load(1, 0, 1),
+                             use(2, 1),     use(0, 1), load(3, 1, 1), load(2, 2, 1), load(1, 0, 2),
+                             load(2, 1, 2), use(0, 2), use(1, 2),     load(3, 2, 2)};
+  using Waits = std::map<int64_t, std::vector<int64_t>>;
+  EXPECT_EQ(loads_waited_for(code), (Waits{{2, {1}}, {3, {1}}}));
+  // Where the second round does not wait, nothing holds for both.
+  code[6] = use(5, 1);
+  EXPECT_EQ(loads_waited_for(code), Waits{});
 }
 
 TEST_F(Ptxas, WhatItDoesNotTakeIsNamed) {
