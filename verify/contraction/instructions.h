@@ -14,8 +14,8 @@ struct CodeWord {
   uint64_t word = 0, control = 0;  // the lower 8 bytes, and the upper ones
   bool begins = false;             // the first of a function
   uint32_t loops = 0;              // in which it stands
-  uint32_t loop = 0,
-           loop_size = 0;  // the innermost of them, counted from 1 in its function; its instructions
+  uint32_t loop = 0;               // the innermost of them, counted from 1 in its function; 0: none
+  uint32_t loop_size = 0;          // its instructions
 
   static constexpr uint64_t kOpcode = 0x1ff;  // the bits above them say where the operands are
   uint32_t opcode() const { return static_cast<uint32_t>(word & kOpcode); }
