@@ -71,6 +71,10 @@ enum class Key : uint8_t {
   update_sectors,       // each lane in its sector
   update_result_alone,  // of all lanes in one word, with what was there before
   exchange_word_alone,
+  // Stores to global memory by a warp.
+  store_sectors,  // of 16 bytes of each lane, side by side
+  store_lines,    // each lane in its line
+  stores_issued,  // until it has issued 64 such
   fence_cta,
   fence_gpu,
   fence_sys,

@@ -47,9 +47,9 @@ std::map<int64_t, LineCode> code_of_lines(std::string_view cubin) {
   return out;
 }
 
-std::map<int64_t, Opcodes> opcodes_of_lines(std::string_view cubin) {
+std::map<int64_t, Opcodes> opcodes_of_lines(const std::vector<CodeWord>& code) {
   std::map<int64_t, Opcodes> out;
-  for (const CodeWord& i : of_most_rounds(instructions_of(cubin))) {
+  for (const CodeWord& i : of_most_rounds(code)) {
     OpcodeCount& of = out[i.line][i.opcode()];
     ++of.times;
     of.stalls += i.stalls();

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "verify/contraction/instructions.h"
+
 namespace bitwell::contraction {
 
 // How many instructions of machine code do a product alone, a sum alone, both at once. A loop that was
@@ -28,11 +30,11 @@ struct OpcodeCount {
   uint32_t times = 0, stalls = 0;
 };
 using Opcodes = std::map<uint32_t, OpcodeCount>;
-// By PTX line, of the same cubins. Of a loop that is unrolled: of a round. Throws as code_of_lines.
-std::map<int64_t, Opcodes> opcodes_of_lines(std::string_view cubin);
+// By PTX line. Of a loop that is unrolled: of a round.
+std::map<int64_t, Opcodes> opcodes_of_lines(const std::vector<CodeWord>& code);
 // By PTX line of a load: the lines of loads that a warp has waited for before it issues that one, since it
 // branched last. Of a line that a loop has several times: those of the same round, of each of its copies.
-std::map<int64_t, std::vector<int64_t>> loads_waited_for(std::string_view cubin);
+std::map<int64_t, std::vector<int64_t>> loads_waited_for(const std::vector<CodeWord>& code);
 // Registers of a thread of that entry; 0: the cubin has no such entry.
 uint32_t registers_of(std::string_view cubin, std::string_view entry);
 

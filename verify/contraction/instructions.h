@@ -2,7 +2,6 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <string_view>
 #include <vector>
 
@@ -40,7 +39,5 @@ std::vector<CodeWord> instructions_of(std::string_view cubin);
 // longest. Where ptxas unrolls a loop, what does not fill a round stands behind it once more, most often as a
 // loop; and what a first round does alone, before it.
 std::vector<CodeWord> of_most_rounds(const std::vector<CodeWord>& code);
-// loads_waited_for of that code.
-std::map<int64_t, std::vector<int64_t>> loads_waited_for(const std::vector<CodeWord>& code);
 
 }  // namespace bitwell::contraction

@@ -22,10 +22,6 @@ bool is_of(const auto& all, uint32_t opcode) {
 
 }  // namespace
 
-std::map<int64_t, std::vector<int64_t>> loads_waited_for(std::string_view cubin) {
-  return loads_waited_for(instructions_of(cubin));
-}
-
 std::map<int64_t, std::vector<int64_t>> loads_waited_for(const std::vector<CodeWord>& code) {
   std::map<int64_t, uint32_t> loops;  // that count
   for (const CodeWord& i : of_most_rounds(code)) loops[i.line] = i.loop;

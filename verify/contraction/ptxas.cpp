@@ -159,8 +159,9 @@ Assembly assembly_by_ptxas(const std::string& text, const std::string& entry, in
     out.target = "sm_" + std::to_string(sm);
   out.version = version_of(ptxas_path());
   const std::string cubin = cubin_of(without_cuda_lines(needed), out.target);
-  out.lines = opcodes_of_lines(cubin);
-  out.waits = loads_waited_for(cubin);
+  const std::vector<CodeWord> code = instructions_of(cubin);
+  out.lines = opcodes_of_lines(code);
+  out.waits = loads_waited_for(code);
   out.registers = registers_of(cubin, entry);
   return out;
 }

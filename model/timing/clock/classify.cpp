@@ -265,7 +265,7 @@ void Clock::find_late() {
   for (const std::vector<Info>& function : infos_)
     for (const Info& i : function)
       for (const uint32_t r : results(i)) made_[r] = true;
-  for (std::vector<Info>& function : infos_) {
+  for (std::vector<Info>& function : infos_)
     for (Info& i : function) {
       i.first_late = static_cast<uint32_t>(operands_.size());
       for (uint32_t k = 0; k < i.sources; ++k)
@@ -273,7 +273,6 @@ void Clock::find_late() {
       for (uint32_t k = 0; k < i.behind; ++k) operands_.push_back(operands_[i.first_behind + k]);
       i.late = static_cast<uint32_t>(operands_.size()) - i.first_late;
     }
-  }
 }
 
 void Clock::classify(const isa::Program& program, double warps, bool watched, bool in_whole_blocks) {

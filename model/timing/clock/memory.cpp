@@ -252,9 +252,6 @@ struct Clock::InALine {
   uint64_t first_byte(size_t, uint64_t sector) const { return std::max(from, sector * kSector); }
 };
 
-// So far ahead of L2 a multiprocessor may be, by atomics and reductions, and by stores.
-static constexpr Time kHeld = 1024 * kCycle, kStored = 2048 * kCycle;
-
 template <class Reached>
 [[gnu::always_inline]] inline Time Clock::lines(machine::AccessKind kind, const Reached& reached,
                                                 const Info& i, Multiprocessor& sm, Time start) {
@@ -276,10 +273,14 @@ template <class Reached>
   warp_->pending = std::max(warp_->pending, served - time(Key::queue));
   if (kind == machine::AccessKind::write) {
     const Amounts of = all < of_sectors_.size() ? of_sectors_[all] : amounts(32.0 * static_cast<double>(all));
-    // Towards L2 goes a sector a cycle, and a line in two.
-    const auto towards_l2 = std::max(2 * static_cast<Time>(reached.count), static_cast<Time>(all)) * kCycle;
+    // The probes' warps reach 16 sectors, and 32 lines; what of 64 of these is not yet sent when all are
+    // issued is what may be under way.
+    constexpr Time kSectors16 = 16, kLines = 32, kIssued = 64;
+    const Time a_warp = time(Key::store_lines);
+    const Time towards_l2 = std::max(static_cast<Time>(reached.count) * a_warp / kLines,
+                                     static_cast<Time>(all) * time(Key::store_sectors) / kSectors16);
     sm.stored = std::max(sm.stored, sm.updates.take(start, towards_l2));
-    warp_->clock = std::max(warp_->clock, sm.stored - kStored);
+    warp_->clock = std::max(warp_->clock, sm.stored - (kIssued * a_warp - time(Key::stores_issued)));
     l2_.take(start, of.l2);
     if (reached.count != 0) {
       const auto [line, sectors] = reached.at(0);
@@ -388,6 +389,8 @@ Time Clock::updated(const Access& a, Notes addresses, const Info& i, WarpTime& w
   const double others =
       extent_.clusters == 0 ? 1 : static_cast<double>(extent_.active_sms) / static_cast<double>(sms_.size());
   constexpr uint64_t kTwoLines = 2 * kLine;  // lie in one part of L2, as the probes say
+  // So far ahead of L2 a multiprocessor may be.
+  constexpr Time kHeld = 1024 * kCycle;
   Time end = asked + time(Key::global_atomic) - time(Key::l2_latency);
   double ports = 0;
   for (size_t k = 0; k < lanes;) {
