@@ -102,6 +102,10 @@ __device__ inline void cp_async_bulk_tensor_3d_store(const CUtensorMap& map, int
 }
 __device__ inline void cp_async_bulk_commit_group() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 template <int pending>
+__device__ inline void cp_async_bulk_wait_group() {  // until they have written; below: until they have read
+  asm volatile("cp.async.bulk.wait_group %0;" ::"n"(pending) : "memory");
+}
+template <int pending>
 __device__ inline void cp_async_bulk_wait_group_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
 }
