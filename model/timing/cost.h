@@ -100,11 +100,16 @@ enum class Key : uint8_t {
   mma_interval,
   l2_beside,  // a load while each multiprocessor has 16 copies of 8192 bytes from L2 under way
   // Of compute capability 9.0.
-  wgmma_wait,       // m64n64, until its wait is past
-  wgmma_long,       // beside that and N / 2, from N = 129 on
-  wgmma_registers,  // so much less with A in registers
-  wgmma_a,          // A's rows are read in so many cycles
-  wgmma_least,      // its interval with A in registers
+  wgmma_wait,          // m64n64, until its wait is past
+  wgmma_long,          // beside that and N / 2, from N = 129 on
+  wgmma_registers,     // so much less with A in registers
+  wgmma_a,             // A's rows are read in so many cycles
+  wgmma_least,         // its interval with A in registers
+  wgmma_issue,         // of a warp, for each column, with A in registers
+  wgmma_issue_shared,  // so much less with A in shared memory
+  wgmma_turn,          // between wgmmas of two warps of a quarter, A in registers
+  wgmma_turn_shared,   // A in shared memory
+  wgmma_beside,        // so many times as long arithmetic takes meanwhile, but for that of fp32
   // Of compute capability 10.0: of tensor memory.
   tensor_issue,
   tensor_load_latency,

@@ -10,6 +10,9 @@
 
 namespace bitwell::timing {
 
+constexpr Time kHeard = 1000 * kCycle;  // as far as a warp may go before the others
+constexpr Time kLongAgo = -(Time{1} << 40);
+
 class Crowd {
  public:
   static constexpr size_t kMost = 16;  // warps of a quarter
@@ -43,12 +46,34 @@ class Crowd {
     }
     return out;
   }
+  // And by how much that grows where it keeps `slowed` instead of `busy`.
+  static std::array<Time, kMost + 1> longer(Time alone, Time busy, Time slowed) {
+    const Time whole = std::max(alone, slowed);
+    const std::array<Time, kMost + 1> before = longer(alone, busy);
+    std::array<Time, kMost + 1> out = longer(whole, slowed);
+    for (size_t warps = 1; warps <= kMost; ++warps) out[warps] += whole - alone - before[warps];
+    return out;
+  }
 
  private:
-  static constexpr Time kHeard = 1000 * kCycle;  // as far as a warp may go before the others
-  static constexpr Time kLongAgo = -(Time{1} << 40);
   std::array<Time, kMost> from_{}, until_;
   uint32_t come_ = 0;
+};
+
+// Warps of a quarter that hand wgmmas over to its tensor core. Who does so in the same while does so at the
+// same time, as warpgroups do that begin together: then each takes as long as all.
+class Products {
+ public:
+  Products() { latest_.fill(kLongAgo); }
+  // That many warps with the one of that place, which does so now.
+  size_t hand_over(uint8_t place, Time now) {
+    latest_[place] = now;
+    return static_cast<size_t>(
+        std::count_if(latest_.begin(), latest_.end(), [&](Time t) { return t + kHeard > now; }));
+  }
+
+ private:
+  std::array<Time, Crowd::kMost> latest_;
 };
 
 }  // namespace bitwell::timing

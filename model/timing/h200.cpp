@@ -148,6 +148,12 @@ constexpr Cost kH200Costs[] = {
     {Key::wgmma_registers, "wgmma with A in registers, less", 6, 4, 10, Scale::cycles, Source::device},
     {Key::wgmma_a, "wgmma reads A", 16, 16, 17, Scale::cycles, Source::device},
     {Key::wgmma_least, "wgmma with A in registers, at least", 13, 13, 22, Scale::cycles, Source::device},
+    {Key::wgmma_issue, "wgmma with A in registers, its issue, a column", 0.1875, 0.1875, 0.21, Scale::cycles,
+     Source::device},
+    {Key::wgmma_issue_shared, "with A in shared memory, less", 3, 3, 3, Scale::cycles, Source::device},
+    {Key::wgmma_turn, "wgmma behind another warp's, A in registers", 6, 5, 6, Scale::cycles, Source::device},
+    {Key::wgmma_turn_shared, "the same, A in shared memory", 4, 4, 4, Scale::cycles, Source::device},
+    {Key::wgmma_beside, "arithmetic beside wgmma, times as long", 1.9, 1.69, 2, Scale::count, Source::device},
 };
 
 // cp.async.bulk, "N bytes, latency, L2" and "DRAM".
@@ -342,7 +348,7 @@ constexpr OpCost kH200Ops[] = {
     {"wgmma.fence", "", 2, 0.25, Source::guess},
     {"wgmma.commit", "", 2, 0.25, Source::guess},
     {"wgmma.wait", "", 2, 0.25, Source::guess},
-    {"wgmma.mma", "", 4, 0.25, Source::guess},
+    {"wgmma.mma", "", 4, 0.25, Source::guess},  // on a device that has none
     {"cp.async.commit", "", 2, 0.25, Source::guess},
     {"cp.async.wait", "", 7, 0.25, Source::guess},
     {"cp.async.bulk.commit", "", 2, 0.25, Source::guess},

@@ -284,8 +284,10 @@ struct Multiprocessor {
   Server<32> updates;        // towards L2: atomics, reductions and stores
   Time stored = 0;           // when the last of the stores has left
   Server<32> tensor_memory;  // loads and stores of it
+  std::array<Products, kQuarters> products;
   Time tensor_free = 0;
-  Time copied = 0;  // to tensor memory, beside products
+  Time multiplies = 0;  // until then at least, as wgmmas have been handed over that have not begun yet
+  Time copied = 0;      // to tensor memory, beside products
   Time tensor_busy = 0;
   L1 l1;
   Coming coming;  // to it

@@ -1,6 +1,8 @@
 // Products of matrices: a warp's, and a warpgroup's.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "verify/cost_probe/cost.h"
 
 namespace bitwell::cost_probe {
@@ -31,37 +33,95 @@ constexpr Wgmma kWgmma[] = {{"bf16", "f32.bf16.bf16", 16, ", 1, 1, 0, 0", false}
                             {"e4m3", "f32.e4m3.e4m3", 32, ", 1, 1", false},
                             {"s8", "s32.s8.s8", 32, "", false}};
 
+// Registers of a thread that D has.
+int words_of(const Wgmma& w, int n) { return w.half ? n / 4 : n / 2; }
+
 constexpr Wgmma kHalf{"f16", "f32.f16.f16", 16, ", 1, 1, 0, 0", false};
+
+std::string product_of(const Wgmma& w, int n, bool registers) {
+  std::string tail = w.tail;
+  if (registers && tail.size() > 10) tail = ", 1, 1, 0";  // no transposition of A
+  return fmt::format("wgmma.mma_async.sync.aligned.m64n{}k{}.{} {}, {}, right, one{};\n  ", n, w.k, w.types,
+                     list("d", words_of(w, n)), registers ? "{a0, a1, a2, a3}" : "left", tail);
+}
+
+// All but the body.
+Probe wgmma_probe(const Wgmma& w, int n, uint32_t warpgroups) {
+  Probe p;
+  p.warps = 4 * warpgroups;
+  p.shared = 96 << 10;
+  p.declare = fmt::format(".reg .b32 d<{}>, a<4>, x, y, r; .reg .b64 left, right; .reg .pred q, one;",
+                          words_of(w, n));
+  // 128-byte swizzle, 1024 bytes from one eight rows to the next; A's tile, then B's.
+  p.before =
+      "setp.eq.u32 one, 0, 0; shr.u32 x, t_sh, 4; and.b32 x, x, 0x3FFF; cvt.u64.u32 left, x;"
+      "or.b64 left, left, 0x4000004000010000; add.u64 right, left, 512;" +
+      repeat(words_of(w, n), "mov.b32 d#, 0;") + repeat(4, "mov.b32 a#, 0;") + "mov.b32 y, t_tid;";
+  p.after = "wgmma.wait_group.sync.aligned 0;" + use(words_of(w, n)) +
+            "setp.eq.u32 q, y, 0x12345678; @q st.global.u32 [t_in], y;";
+  return p;
+}
 
 // `groups` of `each` products in a pass; behind each group `meanwhile` operations, each of which needs the
 // one before, and a wait that leaves so many groups under way.
 double wgmma(const Cycles& cycles, const Wgmma& w, int n, bool registers, int groups, int each, int leave,
              uint32_t warpgroups = 1, int meanwhile = 0) {
-  Probe p;
-  p.warps = 4 * warpgroups;
-  p.shared = 96 << 10;
-  const int words = w.half ? n / 4 : n / 2;
-  p.declare = fmt::format(".reg .b32 d<{}>, a<4>, x, y; .reg .b64 left, right; .reg .pred q, one;", words);
-  // 128-byte swizzle, 1024 bytes from one eight rows to the next; A's tile, then B's.
-  p.before =
-      "setp.eq.u32 one, 0, 0; shr.u32 x, t_sh, 4; and.b32 x, x, 0x3FFF; cvt.u64.u32 left, x;"
-      "or.b64 left, left, 0x4000004000010000; add.u64 right, left, 512;" +
-      repeat(words, "mov.b32 d#, 0;") + repeat(4, "mov.b32 a#, 0;") + "mov.b32 y, t_tid;";
-  const std::string shape = fmt::format("m64n{}k{}.{}", n, w.k, w.types);
-  std::string tail = w.tail;
-  if (registers && tail.size() > 10) tail = ", 1, 1, 0";  // no transposition of A
-  const std::string product = fmt::format("wgmma.mma_async.sync.aligned.{} {}, {}, right, one{};\n  ", shape,
-                                          list("d", words), registers ? "{a0, a1, a2, a3}" : "left", tail);
+  Probe p = wgmma_probe(w, n, warpgroups);
   for (int g = 0; g < groups; ++g) {
     p.body += "wgmma.fence.sync.aligned;\n  ";
-    for (int i = 0; i < each; ++i) p.body += product;
+    for (int i = 0; i < each; ++i) p.body += product_of(w, n, registers);
     p.body += "wgmma.commit_group.sync.aligned;\n  " +
               repeat(meanwhile / 2, "add.u32 y, y, t_zero; xor.b32 y, y, t_tid;\n  ") +
               fmt::format("wgmma.wait_group.sync.aligned {};\n  ", leave);
   }
-  p.after = "wgmma.wait_group.sync.aligned 0;" + use(words) +
-            "setp.eq.u32 q, y, 0x12345678; @q st.global.u32 [t_in], y;";
   return cycles(p, kPasses) / (groups * each);
+}
+
+// A loop of so many rounds of four operations, each of which needs the one before: ptxas moves nothing out of
+// it.
+std::string rounds_of(int rounds) {
+  return "mov.u32 r, 0;\n  ROUND:\n  " + repeat(2, "add.u32 y, y, t_zero;\n  xor.b32 y, y, t_tid;\n  ") +
+         fmt::format("add.u32 r, r, 1;\n  setp.lt.u32 q, r, {};\n  @q bra ROUND;\n  ", rounds);
+}
+
+// `each` products in a pass, a wait that leaves so many groups under way, and a loop behind it.
+double wgmma_beside(const Cycles& cycles, int n, bool registers, int each, int leave, uint32_t warpgroups,
+                    int rounds) {
+  Probe p = wgmma_probe(kHalf, n, warpgroups);
+  if (each > 0) p.body = "wgmma.fence.sync.aligned;\n  ";
+  for (int i = 0; i < each; ++i) p.body += product_of(kHalf, n, registers);
+  if (each > 0) p.body += "wgmma.commit_group.sync.aligned;\n  ";
+  const std::string wait = fmt::format("wgmma.wait_group.sync.aligned {};\n  ", leave);
+  if (each > 0 && leave > 0) p.body += wait;
+  p.body += rounds_of(rounds);
+  if (each > 0 && leave == 0) p.body += wait;
+  return cycles(p, kPasses);
+}
+
+// How long a warpgroup takes for an operation, with several chains of it, while another one multiplies.
+double beside_another(const Cycles& cycles, int n, bool registers, int each, const std::string& operation) {
+  constexpr int kChains = 8, kMany = 256;
+  Probe p = wgmma_probe(kHalf, n, 2);
+  p.tells_another = true;
+  p.declare += ".reg .b32 c<8>; .reg .b64 g_begin, g_now, g_all; .reg .pred multiplies;";
+  p.before +=
+      "mov.u64 g_all, 0; setp.lt.u32 multiplies, t_warp, 4;" + repeat(kChains, "add.u32 c#, t_tid, #;");
+  p.body = "bar.sync 1;\n  @multiplies bra MULTIPLY;\n  mov.u64 g_begin, %clock64;\n  ";
+  for (int i = 0; i < kMany; ++i) {
+    std::string one = operation;
+    for (size_t at; (at = one.find('#')) != std::string::npos;)
+      one.replace(at, 1, std::to_string(i % kChains));
+    p.body += one + "\n  ";
+  }
+  p.body +=
+      "mov.u64 g_now, %clock64; sub.u64 g_now, g_now, g_begin; add.u64 g_all, g_all, g_now;\n  bra "
+      "JOIN;\nMULTIPLY:\n"
+      "  wgmma.fence.sync.aligned;\n  ";
+  for (int i = 0; i < each; ++i) p.body += product_of(kHalf, n, registers);
+  p.body += "wgmma.commit_group.sync.aligned;\n  wgmma.wait_group.sync.aligned 0;\nJOIN:\n";
+  p.after += "add.u64 t_to, t_from, g_all; {.reg .pred q;" +
+             repeat(kChains, "setp.eq.u32 q, c#, 0x12345678; @q st.global.u32 [t_in], c#;") + "}";
+  return cycles(p, kPasses) / kMany;
 }
 
 struct Mma {
@@ -139,6 +199,47 @@ Rows tensor(const Cycles& cycles) {
                                      "warpgroups",
                                      n, meanwhile, warpgroups),
                          4 * wgmma(cycles, kHalf, n, registers, 1, 4, 0, warpgroups, meanwhile), "cycles"});
+  // The same where ptxas moves nothing: how long it stands, and a loop beside products that are waited for
+  // later.
+  for (const uint32_t warpgroups : {1U, 2U}) {
+    for (const int rounds : {16, 32, 64})
+      out.push_back({"a loop of dependent operations",
+                     fmt::format("{} rounds, {} warpgroups", rounds, warpgroups),
+                     wgmma_beside(cycles, 64, false, 0, 0, warpgroups, rounds), "cycles"});
+    for (const bool registers : {false, true}) {
+      const std::string name = registers ? "wgmma f16 RS" : "wgmma f16 SS";
+      for (const int n : {64, 128, 256}) {
+        for (const int each : {1, 4, 8})
+          out.push_back({name,
+                         fmt::format("m64n{}k16, {} in a group, 64 rounds before the wait, {} warpgroups", n,
+                                     each, warpgroups),
+                         wgmma_beside(cycles, n, registers, each, 0, warpgroups, 64), "cycles"});
+        for (const int rounds : {16, 32})
+          out.push_back({name,
+                         fmt::format("m64n{}k16, 4 in a group, 1 group left under way, then {} rounds, {} "
+                                     "warpgroups",
+                                     n, rounds, warpgroups),
+                         wgmma_beside(cycles, n, registers, 4, 1, warpgroups, rounds), "cycles"});
+      }
+    }
+  }
+  constexpr std::pair<const char*, const char*> kBeside[] = {
+      {"lop3.b32 of three registers", "lop3.b32 c#, c#, t_zero, t_tid, 0x96;"},
+      {"add.u32 of two registers", "add.u32 c#, c#, t_tid;"},
+      {"mad.lo.u32 of three registers", "mad.lo.u32 c#, c#, t_tid, t_zero;"},
+      {"fma.rn.f32 of three registers", "fma.rn.f32 c#, c#, t_tid, t_zero;"},
+      {"fma.rn.f16x2 of three registers", "fma.rn.f16x2 c#, c#, t_tid, t_zero;"},
+      {"cvt.rn.f16x2.e4m3x2", "{.reg .b16 lo, hi; mov.b32 {lo, hi}, c#; cvt.rn.f16x2.e4m3x2 c#, lo;}"},
+      {"ex2.approx.ftz.f32", "ex2.approx.ftz.f32 c#, c#;"}};
+  for (const auto& [name, operation] : kBeside) {
+    out.push_back({name, "beside a warpgroup without products",
+                   beside_another(cycles, 64, false, 0, operation), "cycles"});
+    for (const bool registers : {false, true})
+      for (const int n : {64, 128, 256})
+        out.push_back({name,
+                       fmt::format("beside a warpgroup's products m64n{}k16 {}", n, registers ? "RS" : "SS"),
+                       beside_another(cycles, n, registers, 32 * 64 / n, operation), "cycles"});
+  }
   for (size_t i = 1; i < std::size(kWgmma); ++i)
     for (const int n : {16, 64, 128, 256})
       for (const bool registers : {false, true}) {

@@ -35,6 +35,7 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
   std::unordered_map<uint32_t, uint32_t> before;  // rows that were there: their number in b.ins
   Quarter alone(nullptr);
   std::array<Time, kPipes> work{}, last{};
+  Time fp32 = 0;
   Time clock = 0;
   uint64_t behind = 0;  // what all that follows comes of
   Time over = 0;        // where that begins
@@ -54,9 +55,10 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
     if (!i.has_row) b.lacks_rows = true;
     if (i.kind != OpKind::arithmetic || i.in_warp || i.ends_block) return b;  // is not plain
     if (i.predicates && i.issued == 0) continue;
+    // What costs nothing is there when what it comes of is.
     Known made;
-    made.position = b.issues;
-    Time start = clock;
+    made.position = i.renames ? 0 : b.issues;
+    Time start = i.renames ? 0 : clock;
     std::vector<uint32_t> used;  // ins that it reads itself
     const auto all = sources(i);
     // The name of one row that was there before: it costs nothing, and nobody waits for it here.
@@ -73,6 +75,7 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
         } else {
           made.needs |= rows[s].needs;
           start = std::max(start, rows[s].at);
+          if (i.renames) made.position = std::max(made.position, rows[s].position);
         }
       }
     if (i.renames) {
@@ -100,6 +103,7 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
       work[p] += i.work[p];
       if (i.work[p] > 0) last[p] = i.work[p];
     }
+    fp32 += i.fp32;
     b.length = std::max(b.length, end);
     for (const uint32_t k : used)
       if (b.ins[k].use < 0 || start < b.ins[k].use) b.ins[k].use = start;
@@ -153,9 +157,18 @@ Clock::Block Clock::make_block(const std::vector<Info>& infos, uint32_t from, ui
     of.others = ask(b.issues - b.ins[k].issues, [&](size_t p) { return work[p] - of.work[p]; });
   }
   for (const Block::Out& one : b.outs) b.made = std::max(b.made, one.at);
-  if (code_ != nullptr)
-    b.longer = Crowd::longer(std::max(b.length, clock),
-                             std::max(b.issues, *std::max_element(work.begin(), work.end())));
+  const Time whole = std::max(b.length, clock);
+  const Time busy = std::max(b.issues, *std::max_element(work.begin(), work.end()));
+  if (code_ != nullptr) b.longer = Crowd::longer(whole, busy);
+  if (is_of(Key::wgmma_beside, device_.sm)) {
+    Time slowed = busy;
+    for (size_t p = 0; p < kPipes; ++p) {
+      const Time slow = work[p] - (p == static_cast<size_t>(Pipe::fma) ? fp32 : 0);
+      slowed = std::max(
+          slowed, work[p] + static_cast<Time>(static_cast<double>(slow) * (value(Key::wgmma_beside) - 1)));
+    }
+    b.beside = Crowd::longer(whole, busy, slowed);
+  }
   if (b.branches) join_branch(infos[to], b);
   b.plain = true;
   return b;
@@ -234,9 +247,14 @@ uint32_t Clock::block(int function, uint32_t from, uint32_t to) {
     end = std::max(end, quarter.run(begin, parts.others));
     if (latest->issues != 0) end = std::max(end, quarter.run(begin + late_by, parts.asks));
   }
-  if (code_ != nullptr) {
-    const Time from = begin + late_by;
-    end = std::max(end, alone + b.longer[quarter.crowd.at(w.place, from)]);
+  if (const Time from = begin + late_by; code_ != nullptr || sm.multiplies > from) {
+    const size_t there = quarter.crowd.at(w.place, from);
+    end = std::max(end, alone + b.longer[there]);
+    // As long as products that have been handed over keep the tensor core busy.
+    if (const Time more = b.beside[there]; more > 0 && sm.multiplies > from)
+      end += static_cast<Time>(
+          static_cast<double>(more) *
+          std::min(1.0, static_cast<double>(sm.multiplies - from) / static_cast<double>(end + more - from)));
     quarter.crowd.computes(w.place, from, end);
   }
   const Time held = end - alone;

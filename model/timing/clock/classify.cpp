@@ -1,6 +1,7 @@
 // What an instruction of PTX is for a clock: which part of a multiprocessor does it, for how long, by which
 // rows.
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <unordered_set>
 
@@ -158,6 +159,20 @@ Clock::Info Clock::classify(const isa::Op& op, const isa::Line& line, double war
       out.source = row != nullptr ? row->source : Source::guess;
       return out;
     }
+    case OpKind::multiply: {
+      if (!is_of(Key::wgmma_issue, device_.sm)) break;
+      const bool registers = out.sources > 4;  // else descriptors of both, and whether D counts
+      const double columns = std::atof(name.substr(name.find("m64n") + 4).c_str());
+      out.has_row = true;
+      out.source = Source::device;
+      constexpr double kBegins = 4;  // behind it
+      out.table.latency = kBegins;
+      out.table.interval =
+          columns * value(Key::wgmma_issue) - (registers ? 0 : value(Key::wgmma_issue_shared));
+      out.table.product = device_.wgmma_interval(static_cast<uint32_t>(columns), registers);
+      out.table.seen = value(registers ? Key::wgmma_turn : Key::wgmma_turn_shared);
+      return out;
+    }
     case OpKind::barrier:
       out.has_row = classify_barrier(name, warps, out);
       out.source = out.has_row ? device_.cost(Key::mbarrier_arrive).source : Source::guess;
@@ -313,9 +328,13 @@ void Clock::classify(const isa::Program& program, double warps, bool watched, bo
       out[i].tells = std::any_of(rows.begin(), rows.end(), is_used);
     }
     if (code_ == nullptr) join_pairs(f, out);
-    for (Info& i : out)
-      if (i.kind == OpKind::arithmetic && !i.in_warp)
-        i.table.work[static_cast<size_t>(i.pipe)] = i.table.interval;
+    for (size_t k = 0; k < out.size(); ++k) {
+      Info& i = out[k];
+      if (i.kind != OpKind::arithmetic || i.in_warp) continue;
+      i.table.work[static_cast<size_t>(i.pipe)] = i.table.interval;
+      const isa::Line& line = name(f.code[k]);
+      if (line.unit == Unit::fma && line.text.ends_with(".f32")) i.table.fp32 = i.table.interval;
+    }
     if (code_ != nullptr) cost_by_code(f, out);
     order_loads(f, out);
     for (Info& i : out) i.renames = i.kind == OpKind::arithmetic && i.table.interval == 0 && i.results == 1;
@@ -368,6 +387,8 @@ void Clock::classify(const isa::Program& program, double warps, bool watched, bo
       i.latency = i.stalled ? 0 : time_of(i.table.latency);
       i.interval = time_of(i.table.interval);
       i.seen = time_of(i.table.seen);
+      i.fp32 = time_of(i.table.fp32);
+      i.product = time_of(i.table.product);
       i.issued = time_of(i.table.issues);
       i.stalls = std::max(i.issued, time_of(i.table.stalls));
       i.asks.add_issues(i.issued);

@@ -8,10 +8,13 @@ namespace {
 
 using Kind = CodeKind;
 
-constexpr ComputesLike kLike[] = {
-    {Kind::fp32, Pipe::fma, "fma.rn.f32"},          {Kind::multiply, Pipe::fma, "mad.lo.s32"},
-    {Kind::multiply_high, Pipe::fma, "mul.hi.u32"}, {Kind::alu, Pipe::alu, "lop3.b32"},
-    {Kind::fp64, Pipe::fp64, "fma.rn.f64"},         {Kind::special, Pipe::sfu, "ex2.approx.ftz.f32"}};
+constexpr ComputesLike kLike[] = {{Kind::fp32, Pipe::fma, "fma.rn.f32"},
+                                  {Kind::half, Pipe::fma, "fma.rn.f16x2"},
+                                  {Kind::multiply, Pipe::fma, "mad.lo.s32"},
+                                  {Kind::multiply_high, Pipe::fma, "mul.hi.u32"},
+                                  {Kind::alu, Pipe::alu, "lop3.b32"},
+                                  {Kind::fp64, Pipe::fp64, "fma.rn.f64"},
+                                  {Kind::special, Pipe::sfu, "ex2.approx.ftz.f32"}};
 
 // A place where lanes that went apart meet again is said before the branch, on whose line that stands; what
 // is done there stands on any line. So all of it counts where it is said.
@@ -27,10 +30,10 @@ constexpr Opcode kOpcodes[] = {
     {0x020, Kind::fp32},           // FMUL
     {0x021, Kind::fp32},           // FADD
     {0x023, Kind::fp32},           // FFMA
-    {0x030, Kind::fp32},           // HADD2
-    {0x031, Kind::fp32},           // HFMA2
-    {0x032, Kind::fp32},           // HMUL2
-    {0x035, Kind::fp32},           // HFMA2.MMA
+    {0x030, Kind::half},           // HADD2
+    {0x031, Kind::half},           // HFMA2
+    {0x032, Kind::half},           // HMUL2
+    {0x035, Kind::half},           // HFMA2.MMA
     {0x049, Kind::fp32},           // FFMA2
     {0x04a, Kind::fp32},           // FMUL2
     {0x04b, Kind::fp32},           // FADD2

@@ -11,7 +11,8 @@
 namespace bitwell::timing {
 
 enum class CodeKind : uint8_t {
-  fp32,      // and fp16 by pairs
+  fp32,
+  half,      // fp16 and bf16 by pairs
   multiply,  // whole numbers
   multiply_high,
   alu,
@@ -22,7 +23,7 @@ enum class CodeKind : uint8_t {
   branch,
   other  // that is issued and no more, as far as is known
 };
-inline constexpr size_t kCodeKinds = 10;
+inline constexpr size_t kCodeKinds = 11;
 
 // How many instructions of each kind a PTX line has, in all of its copies.
 struct CodeCounts {

@@ -69,12 +69,15 @@ Time Clock::multiply_warp(const Info& i, const WarpTime& w, Multiprocessor& sm, 
       now_ = std::max(now_, all_before());
       w.ordered = all_before() + i.latency;
       return false;
-    case OpKind::multiply:  // the warp stands until there is room for it
-      w.clock = w.pending = w.ordered =
-          std::max(all_before(), w.done[w.products % WarpTime::kMost]) + i.latency;
-      w.issues.push_back(w.ordered);
-      now_ = std::max(now_, w.ordered);
-      break;
+    case OpKind::multiply: {  // the warp stands until it has handed it over, and until there is room for it
+      const Time begin = std::max(all_before(), w.done[w.products % WarpTime::kMost]);
+      const auto many = static_cast<Time>(sm.products[w.quarter].hand_over(w.place, begin));
+      w.clock = w.pending = w.ordered = begin + (many == 1 ? i.interval : many * (i.interval + i.seen));
+      w.issues.push_back(begin + i.latency);
+      if (w.quarter == 0) sm.multiplies = std::max(sm.multiplies, begin) + i.product;
+      now_ = std::max(now_, w.issues.back());
+      return false;  // others hand theirs over between two of its own
+    }
     case OpKind::tensor:
       w.ordered = all_before() + i.latency;
       w.issues.push_back(w.ordered);

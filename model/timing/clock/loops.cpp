@@ -99,7 +99,8 @@ double Clock::recurrence(const isa::Function& f, const std::vector<Info>& infos,
                             i.kind == OpKind::multiply || i.kind == OpKind::tensor || i.branches_within;
       if (in_order) {
         start = std::max(start, ordered);
-        ordered = start + (i.kind == OpKind::barrier ? i.table.interval : i.table.latency);
+        ordered = start + (i.kind == OpKind::barrier || i.kind == OpKind::multiply ? i.table.interval
+                                                                                   : i.table.latency);
       }
       const double end = start + latency(pc);
       for (const uint32_t d : results(i)) rows[d] = end;

@@ -80,10 +80,9 @@ Time Clock::multiply(const machine::Agent& agent, const Task& task, uint32_t ran
   o.cause = Cause::tensor;
   // Until its wait is past, as it is probed.
   const Time end = begin + time_of(device_.wgmma_latency(task.n, task.a_elsewhere) - value(Key::wait_group));
-  constexpr Time kWait = 20 * kCycle;  // what its wait adds
   for (size_t i = 0; i < kWarpgroup; ++i) {
     WarpTime& w = at_->warps[rank * warps_ + first + i];
-    w.done[w.products++ % WarpTime::kMost] = end - kWait;
+    w.done[w.products++ % WarpTime::kMost] = sm.tensor_free;
   }
   return end;
 }

@@ -51,11 +51,15 @@ struct Clock::Info {
     double issues = 1;                  // instructions of machine code
     double stalls = 0;                  // until the warp may issue the next, as its machine code says
     std::array<double, kPipes> work{};  // of a quarter's pipes; the interval is in it
+    double fp32 = 0;                    // of that, the part that products do not slow down
+    double product = 0;                 // of the tensor core
   } table;
   Time latency = 0, interval = 0, seen = 0;
   Time issued = kCycle;
   Time stalls = kCycle;  // no less than that
   std::array<Time, kPipes> work{};
+  Time fp32 = 0;
+  Time product = 0;    // of the tensor core
   uint32_t first = 0;  // of its operands: sources, then results
   uint32_t sources = 0, results = 0;
   uint32_t first_behind = 0, behind = 0;  // of a load: rows, elsewhere among all operands, that it waits for
@@ -107,6 +111,7 @@ struct Clock::Block {
   Time made = 0;    // until the last row is there, alone
   // By how many warps of the quarter compute: that much longer. Of machine code.
   std::array<Time, Crowd::kMost + 1> longer{};
+  std::array<Time, Crowd::kMost + 1> beside{};  // and that much more beside wgmmas
   Quarter::Asks asks;
   // The branch, where it goes with the others: none of the block, or one that waits for no row, for one that
   // the block makes, or for another.
@@ -161,8 +166,9 @@ struct alignas(64) Clock::WarpTime {
   // When it issued products and copies of tensor memory that have not begun, in order.
   std::vector<Time> issues;
   size_t begun = 0;  // of those
-  // When the latest of its wgmmas are done: no more than so many are under way.
-  static constexpr size_t kMost = 3;
+  // When the latest of its wgmmas are through the tensor core: no more than so many are under way, as the
+  // probe of eight at once says (m64n256).
+  static constexpr size_t kMost = 5;
   std::array<Time, kMost> done{};
   size_t products = 0;
   size_t cluster_barriers = 0;  // that it has passed

@@ -143,6 +143,7 @@ void Clock::cost_by_counts(const CodeCounts& c, double each, bool leaps, Info& i
   const double probed = costs.interval;
   costs.issues = c.all * each;
   costs.work = {};
+  costs.fp32 = 0;
   costs.interval = c.all == 0 ? 0 : kIssued;
   const auto take = [&](Pipe pipe, double work) {
     costs.work[static_cast<size_t>(pipe)] = work;
@@ -151,9 +152,11 @@ void Clock::cost_by_counts(const CodeCounts& c, double each, bool leaps, Info& i
     info.pipe = pipe;
   };
   for (const ComputesLike& one : computes_like())
-    if (const uint32_t n = c.of(one.kind); n != 0)
-      take(one.pipe, costs.work[static_cast<size_t>(one.pipe)] +
-                         n * each * kQuarters * device_.op(one.ptx).value_or(OpCost{}).interval);
+    if (const uint32_t n = c.of(one.kind); n != 0) {
+      const double work = n * each * kQuarters * device_.op(one.ptx).value_or(OpCost{}).interval;
+      if (one.kind == CodeKind::fp32) costs.fp32 = work;
+      take(one.pipe, costs.work[static_cast<size_t>(one.pipe)] + work);
+    }
   // A warp stalls until what is always as late is there; other results say themselves when they are.
   const auto has = [&](CodeKind kind) { return c.of(kind) != 0; };
   info.stalled = leaps || !(has(CodeKind::special) || has(CodeKind::fp64) || has(CodeKind::exchange) ||
@@ -161,8 +164,8 @@ void Clock::cost_by_counts(const CodeCounts& c, double each, bool leaps, Info& i
   if (leaps) return;
   // A conversion is no slower than its probe says because its opcode is one of sums too.
   constexpr double kOne = 2.3;
-  if (std::lround(c.all * each) == 1 && c.of(CodeKind::fp32) == c.all && probed > costs.interval &&
-      probed < kOne)
+  if (std::lround(c.all * each) == 1 && c.of(CodeKind::fp32) + c.of(CodeKind::half) == c.all &&
+      probed > costs.interval && probed < kOne)
     take(info.pipe, probed);
   if (c.all == 0)
     costs.latency = 0;

@@ -56,5 +56,33 @@ TEST(Crowd, CountsWhoComputesThen) {
   EXPECT_EQ(crowd.comes(), a);
 }
 
+// Where a part is twice as slow, who does nothing else takes twice as long, whoever else is there; who needs
+// it for a hundredth of its time hardly notices by itself.
+TEST(Crowd, WhatIsSlowedTakesLonger) {
+  const Time whole = 3600 * kCycle;
+  const auto all = Crowd::longer(whole, whole, 2 * whole);
+  EXPECT_EQ(all[1], whole);
+  EXPECT_EQ(all[2], 2 * whole);
+  EXPECT_EQ(all[16], 16 * whole);
+  const auto none = Crowd::longer(whole, whole / 2, whole / 2);
+  EXPECT_EQ(none[1], 0);
+  EXPECT_EQ(none[7], 0);
+  const auto some = Crowd::longer(whole, whole / 4, whole / 2);
+  EXPECT_EQ(some[1], 0);
+  // A quarter more in the queue of two: 1/4 of the time by half, 1/16 by a quarter.
+  EXPECT_NEAR(static_cast<double>(some[2]), static_cast<double>(whole) * (1.0 / 4 - 1.0 / 16), 1);
+}
+
+TEST(Crowd, CountsWhoHandsProductsOver) {
+  Products products;
+  EXPECT_EQ(products.hand_over(3, 0), 1U);
+  EXPECT_EQ(products.hand_over(3, 20 * kCycle), 1U);
+  EXPECT_EQ(products.hand_over(4, 25 * kCycle), 2U);
+  EXPECT_EQ(products.hand_over(15, 30 * kCycle), 3U);
+  EXPECT_EQ(products.hand_over(3, 900 * kCycle), 3U);
+  EXPECT_EQ(products.hand_over(3, 1026 * kCycle), 2U);  // the second's was 1,001 cycles ago
+  EXPECT_EQ(products.hand_over(4, 5000 * kCycle), 1U);
+}
+
 }  // namespace
 }  // namespace bitwell::timing

@@ -18,8 +18,18 @@ void expect_probe(const std::string& what, const std::string& with, double value
 
 // All but what the file says in its head or its names, and what shapes of wgmma have in common, of which
 // WarpgroupProducts asks.
-const std::set<Key> kFromSeveral{Key::clock,           Key::sms,     Key::few_sms,    Key::wgmma_long,
-                                 Key::wgmma_registers, Key::wgmma_a, Key::wgmma_least};
+const std::set<Key> kFromSeveral{Key::clock,
+                                 Key::sms,
+                                 Key::few_sms,
+                                 Key::wgmma_long,
+                                 Key::wgmma_registers,
+                                 Key::wgmma_a,
+                                 Key::wgmma_least,
+                                 Key::wgmma_issue,
+                                 Key::wgmma_issue_shared,
+                                 Key::wgmma_turn,
+                                 Key::wgmma_turn_shared,
+                                 Key::wgmma_beside};
 
 TEST(Table, CostsAreWhatWasProbed) {
   size_t probed = 0;
@@ -157,6 +167,51 @@ TEST(Table, WarpgroupProducts) {
     EXPECT_NEAR(h200().wgmma_latency(n, false), of_e4m3("wgmma e4m3 SS", "1 in a group, wait for it"), 2)
         << n;
     EXPECT_NEAR(h200().wgmma_latency(n, true), of_e4m3("wgmma e4m3 RS", "1 in a group, wait for it"), 5) << n;
+  }
+}
+
+// How long warps stand that hand products over: in the probe nothing else is different from a loop alone.
+TEST(Table, WarpgroupsHandProductsOver) {
+  const auto all = probes();
+  for (const uint32_t warpgroups : {1U, 2U}) {
+    const std::string of = std::to_string(warpgroups) + " warpgroups";
+    const double loop = all.at({"a loop of dependent operations", "64 rounds, " + of});
+    for (const uint32_t n : {64U, 128U, 256U})
+      for (const bool registers : {false, true}) {
+        const double alone =
+            n * h200().value(Key::wgmma_issue) - (registers ? 0 : h200().value(Key::wgmma_issue_shared));
+        const double turn = h200().value(registers ? Key::wgmma_turn : Key::wgmma_turn_shared);
+        const double each = warpgroups == 1 ? alone : warpgroups * (alone + turn);
+        for (const int many : {1, 4}) {
+          const std::string with = "m64n" + std::to_string(n) + "k16, " + std::to_string(many) +
+                                   " in a group, 64 rounds before the wait, " + of;
+          constexpr double kFences = 3;
+          EXPECT_NEAR(all.at({registers ? "wgmma f16 RS" : "wgmma f16 SS", with}) - loop,
+                      many * each + kFences, 7)
+              << with << (registers ? " RS" : " SS");
+        }
+      }
+  }
+}
+
+// Which arithmetic products slow down, and by how much: not that of fp32, and hardly functions.
+TEST(Table, ArithmeticBesideProducts) {
+  const auto all = probes();
+  const Cost& times = h200().cost(Key::wgmma_beside);
+  const auto slower = [&](const std::string& what, const std::string& products) {
+    return all.at({what, "beside a warpgroup's products " + products}) /
+           all.at({what, "beside a warpgroup without products"});
+  };
+  for (const std::string products :
+       {"m64n64k16 SS", "m64n128k16 SS", "m64n256k16 SS", "m64n64k16 RS", "m64n128k16 RS", "m64n256k16 RS"}) {
+    for (const char* what :
+         {"lop3.b32 of three registers", "add.u32 of two registers", "mad.lo.u32 of three registers",
+          "fma.rn.f16x2 of three registers", "cvt.rn.f16x2.e4m3x2"}) {
+      EXPECT_GE(slower(what, products), times.low) << what << ", " << products;
+      EXPECT_LE(slower(what, products), times.high + 0.03) << what << ", " << products;
+    }
+    EXPECT_NEAR(slower("fma.rn.f32 of three registers", products), 1, 0.05) << products;
+    EXPECT_LT(slower("ex2.approx.ftz.f32", products), 1.15) << products;
   }
 }
 

@@ -59,6 +59,21 @@ TimedLaunch timed(const Body& body, uint32_t ctas, uint32_t threads, uint32_t re
   return clocks.timed().at(0);
 }
 
+// An address is a sum that became part of the load: it is there when what it comes of is, though two warps
+// hold each other up in what stands before it.
+TEST(WithCode, WhatIsPartOfAnotherWaitsForNothingElse) {
+  const Line logic{"lop3.b32 %r2, %r2, %r1, %r4, 0x96;", {{kLop3, 1}}, 3};
+  const Line use{"xor.b32 %r2, %r2, %r3;", {{kLop3, 1}}, 3};
+  const auto cycles = [&](const std::string& address, const Body& sum) {
+    const Body load{{"ld.shared.b32 %r3, [" + address + "];", {{kLds, 1}}}};
+    return timed(Body{{"mov.b32 %r5, 64;", {{kLop3, 1}}}} + repeated(60, {logic}) + sum + load +
+                     repeated(60, {use}),
+                 1, 256)
+        .cycles;
+  };
+  EXPECT_NEAR(cycles("%r6", {{"add.s32 %r6, %r5, 256;", {}}}), cycles("%r5+256", {}), 5);
+}
+
 // A warp issues in the order of machine code: where that has a load behind the use of another, it waits for
 // that. Registers hold several values one after the other; it waits for that load's, not for a later one's.
 TEST(WithCode, ALoadWaitsForThoseThatAreUsedBeforeIt) {
