@@ -52,13 +52,15 @@ void Cta::note_ended(uint32_t number) const {
 }
 
 void Cta::tell_passed(uint32_t number) const {
-  Synchronisation told{Synchronisation::Kind::cta_passed, {}, index, 0, 0, number, cluster.time(), 0};
+  machine::Event event = cluster.event_of<Synchronisation>(
+      Synchronisation::Kind::cta_passed, machine::Order{}, index, 0, 0u, number, cluster.time(), 0);
+  auto& told = std::get<Synchronisation>(event.what);
   for (const Warp& w : warps)
     for (const Split& s : w.splits) {
       if (!waits_at(s, number)) continue;
       const int ptx_line = line(s).ptx;
       if (told.amount != 0 && (told.lanes != s.mask || told.ptx_line != ptx_line)) {
-        cluster.tell(told);
+        cluster.tell_synchronisation(event);
         told.amount = 0;
       }
       if (told.amount == 0) told.warp = w.index;
@@ -66,7 +68,7 @@ void Cta::tell_passed(uint32_t number) const {
       told.ptx_line = ptx_line;
       told.amount |= 1u << w.index;
     }
-  if (told.amount != 0) cluster.tell(told);
+  if (told.amount != 0) cluster.tell_synchronisation(event);
 }
 
 void Cta::try_release(uint32_t number) {

@@ -119,8 +119,6 @@ template <class Visit>
 
 }  // namespace
 
-void Cluster::tell(const machine::Access& access) const { tell_access({first_, access}); }
-
 void Cluster::tell_access(const machine::Event& event) const {
   const machine::Access& access = *std::get_if<machine::Access>(&event.what);
   if (writers_ != nullptr || grid.options.follow != nullptr) [[unlikely]]
@@ -156,10 +154,6 @@ void tell_each_warp(const machine::Event& event, const machine::Observer& observ
 
 }  // namespace
 
-void Cluster::tell(const machine::Synchronisation& synchronisation) const {
-  tell_synchronisation({first_, synchronisation});
-}
-
 void Cluster::tell_synchronisation(const machine::Event& event) const {
   if (grid.options.follow != nullptr) grid.options.follow->over();
   const bool passed =
@@ -173,8 +167,7 @@ void Cluster::tell_synchronisation(const machine::Event& event) const {
   }
 }
 
-void Cluster::tell(machine::Reached reached) const {
-  const machine::Event event{first_, std::move(reached)};
+void Cluster::tell_reached(const machine::Event& event) const {
   const auto& at = std::get<machine::Reached>(event.what);
   std::optional<machine::Event> whole;  // with the operations under way, which who wants accesses knows
   for (const machine::Observer& observer : grid.options.observers) {

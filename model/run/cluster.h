@@ -115,7 +115,6 @@ class Cluster {
   bool accesses_watched() const { return accesses_watched_; }
   // Whether someone wants to hear of each by itself, before the next is made.
   bool each_access_watched() const { return each_access_watched_; }
-  void tell(const machine::Access& access) const;
   // An event of the cluster with those parts of a `What`. It is made where it stays: who copies what was just
   // written part by part waits for that.
   template <class What, class... Parts>
@@ -128,9 +127,8 @@ class Cluster {
   // To be called only where not each access is watched.
   void tell(const machine::ByTurns& accesses) const;
   // To be called only where accesses are watched.
-  void tell(const machine::Synchronisation& synchronisation) const;
   void tell_synchronisation(const machine::Event& event) const;
-  void tell(machine::Reached reached) const;
+  void tell_reached(const machine::Event& event) const;
   // From now on every write is noted: for who finds bytes changed that should have stayed. It makes every
   // access dearer.
   void note_writers();

@@ -81,9 +81,11 @@ void Port::tell(AccessKind kind, const machine::Region& at, Alike& alike) const 
     alike.count = 0;
     return;
   }
-  machine::Access access = by_operation(kind, alike.size);
+  machine::Event event = cluster_.event_of<machine::Access>();
+  auto& access = std::get<machine::Access>(event.what);
+  begin(access, kind, alike.size);
   access.addresses = {alike.addresses.data(), alike.count};
-  cluster_.tell(access);
+  cluster_.tell_access(event);
   alike.count = 0;
 }
 
@@ -109,45 +111,55 @@ void Port::give_pieces(machine::Access& access, const Rows& rows, uint32_t first
 
 void Port::tell_rows(AccessKind kind, const Rows& rows, uint32_t count, uint64_t size) const {
   Addresses addresses;
-  machine::Access access = by_operation(kind, size);
+  machine::Event event = cluster_.event_of<machine::Access>();
+  auto& access = std::get<machine::Access>(event.what);
+  begin(access, kind, size);
   for (uint32_t first = 0; first < count; first += machine::Access::kMostPieces) {
     const uint32_t some = std::min<uint32_t>(machine::Access::kMostPieces, count - first);
     give_pieces(access, rows, first, some, addresses);
-    cluster_.tell(access);
+    cluster_.tell_access(event);
   }
 }
 
 void Port::tell_rows(const Rows& read, std::span<const Rows> written, uint32_t count, uint64_t size) const {
   std::array<Addresses, machine::ByTurns::kMost> addresses;
-  std::vector<machine::Access> all;
-  all.reserve(machine::ByTurns::kMost);
+  std::array<machine::Access, machine::ByTurns::kMost> all;
   for (uint32_t first = 0; first < count; first += machine::Access::kMostPieces) {
     const uint32_t some = std::min<uint32_t>(machine::Access::kMostPieces, count - first);
-    all.clear();
+    size_t told = 0;
     const bool passed = passed_over(*read.at);  // the first of them
     const auto add = [&](AccessKind kind, const Rows& rows) {
-      all.push_back(by_operation(kind, size));
-      give_pieces(all.back(), rows, first, some, addresses[all.size() - 1]);
+      begin(all[told], kind, size);
+      give_pieces(all[told], rows, first, some, addresses[told]);
+      ++told;
     };
     if (!passed) add(AccessKind::read, read);
     for (const Rows& rows : written) add(AccessKind::write, rows);
-    cluster_.tell(machine::ByTurns{all, passed ? 1u : 0u});
+    cluster_.tell(machine::ByTurns{{all.data(), told}, passed ? 1u : 0u});
   }
 }
 
-machine::Access Port::by_operation(AccessKind kind, uint64_t size) const {
-  machine::Access out{kind,
-                      order_,
-                      operation_->place.cta,
-                      operation_->issuer,
-                      0,
-                      operation_->id,
-                      cluster_.time(),
-                      operation_->place.ptx_line,
-                      {},
-                      size};
-  out.issuer = lane_;
-  return out;
+// Who reaches so many bytes, and how: where is still to be said. It is written where it stays: who copies
+// what was just written part by part waits for that.
+void Port::begin(machine::Access& out, AccessKind kind, uint64_t size) const {
+  out.kind = kind;
+  out.order = order_;
+  out.time = cluster_.time();
+  out.bytes = size;
+  if (operation_ != nullptr) {
+    out.cta = operation_->place.cta;
+    out.warp = operation_->issuer;
+    out.lanes = 0;
+    out.operation = operation_->id;
+    out.ptx_line = operation_->place.ptx_line;
+    out.issuer = lane_;
+  } else {
+    out.cta = context_->cta.index;
+    out.warp = context_->warp.index;
+    out.lanes = 1u << lane_;
+    out.operation = 0;
+    out.ptx_line = context_->cta.line(context_->warp.splits[context_->split_index]).ptx;
+  }
 }
 
 void Port::tell_at(AccessKind kind, uint64_t generic, uint64_t size, bool mbarrier, uint32_t rows,
@@ -162,49 +174,37 @@ void Port::tell_at(AccessKind kind, uint64_t generic, uint64_t size, bool mbarri
     r.addresses[static_cast<size_t>(lane_)] = r.first = generic;
   }
   if (!cluster_.accesses_watched()) return;
-  uint64_t addresses[machine::kLanes];
-  machine::Access access{kind, order_, {}, 0, 0, 0, cluster_.time(), 0, {}, size, mbarrier};
+  std::array<uint64_t, machine::kLanes> addresses;
+  machine::Event event = cluster_.event_of<machine::Access>();
+  auto& access = std::get<machine::Access>(event.what);
+  begin(access, kind, size);
+  access.mbarrier = mbarrier;
   access.rows = rows;
   access.columns_before_gap = before_gap;
   access.gap = gap;
   if (operation_ != nullptr) {
-    access.cta = operation_->place.cta;
-    access.warp = operation_->issuer;
-    access.operation = operation_->id;
-    access.issuer = lane_;
-    access.ptx_line = operation_->place.ptx_line;
     addresses[0] = generic;
-    access.addresses = {addresses, 1};
+    access.addresses = {addresses.data(), 1};
   } else {
-    access.cta = context_->cta.index;
-    access.warp = context_->warp.index;
-    access.lanes = 1u << lane_;
     access.unchanged = unchanged ? access.lanes : 0;
     access.met = met_;
-    access.ptx_line = context_->cta.line(context_->warp.splits[context_->split_index]).ptx;
-    std::fill(std::begin(addresses), std::end(addresses), 0);
-    addresses[lane_] = generic;
+    addresses.fill(0);
+    addresses[static_cast<size_t>(lane_)] = generic;
     access.addresses = addresses;
   }
-  cluster_.tell(access);
+  cluster_.tell_access(event);
 }
 
 void Port::tell_look(uint32_t lanes, uint64_t generic) const {
   std::array<uint64_t, machine::kLanes> addresses;
   addresses.fill(generic);
-  machine::Access access{AccessKind::read,
-                         order_,
-                         context_->cta.index,
-                         context_->warp.index,
-                         lanes,
-                         0,
-                         cluster_.time(),
-                         0,
-                         addresses,
-                         8,
-                         true};
-  access.ptx_line = context_->cta.line(context_->warp.splits[context_->split_index]).ptx;
-  cluster_.tell(access);
+  machine::Event event = cluster_.event_of<machine::Access>();
+  auto& access = std::get<machine::Access>(event.what);
+  begin(access, AccessKind::read, 8);
+  access.lanes = lanes;
+  access.addresses = addresses;
+  access.mbarrier = true;
+  cluster_.tell_access(event);
 }
 
 }  // namespace bitwell::run

@@ -262,7 +262,7 @@ class Port {
   bool passed_over(const machine::Region& at) const;
   void tell(AccessKind kind, const machine::Region& at, uint64_t address, uint64_t size,
             bool unchanged = false) const;
-  machine::Access by_operation(AccessKind kind, uint64_t size) const;
+  void begin(machine::Access& out, AccessKind kind, uint64_t size) const;
   void give_pieces(machine::Access& access, const Rows& rows, uint32_t first, uint32_t count,
                    std::span<uint64_t> out) const;
   void tell_at(AccessKind kind, uint64_t generic_address, uint64_t size, bool mbarrier = false,

@@ -50,16 +50,9 @@ void Cta::arrive(Context& context, uint32_t pc, uint64_t instructions) {
   cluster.executed(instructions);
   const isa::Line& at = grid.program.functions[static_cast<size_t>(split.activation->function)]
                             .lines[static_cast<size_t>(op.line)];
-  cluster.tell(machine::Reached{index,
-                                context.warp.index,
-                                lanes,
-                                cluster.time(),
-                                at.ptx,
-                                machine::words_of(at.cuda),
-                                at.text,
-                                &shared,
-                                &tensor_memory,
-                                {}});
+  cluster.tell_reached(cluster.event_of<machine::Reached>(
+      index, context.warp.index, lanes, cluster.time(), at.ptx, machine::words_of(at.cuda),
+      std::string_view(at.text), &shared, &tensor_memory));
 }
 
 }  // namespace bitwell::run

@@ -20,15 +20,16 @@ inline void tell_synchronised(Synchronisation::Kind kind, const Cta& cta, const 
 inline void tell_synchronised(Synchronisation::Kind kind, const Cta& cta, int warp, uint64_t which) {
   if (!cta.cluster.accesses_watched()) [[likely]]
     return;
-  cta.cluster.tell(Synchronisation{kind, {}, cta.index, warp, 0, which, cta.cluster.time(), 0});
+  cta.cluster.tell_synchronisation(cta.cluster.event_of<Synchronisation>(
+      kind, machine::Order{}, cta.index, warp, 0u, which, cta.cluster.time(), 0));
 }
 // Bytes of the shared memory of `cta` hold nothing from now on (Port::empty).
 inline void tell_emptied(const Cta& cta, uint64_t address, uint64_t size) {
   if (!cta.cluster.accesses_watched()) [[likely]]
     return;
-  Synchronisation told{Synchronisation::Kind::emptied, {}, cta.index, 0, 0, address, cta.cluster.time(), 0};
-  told.amount = static_cast<uint32_t>(size);
-  cta.cluster.tell(told);
+  cta.cluster.tell_synchronisation(cta.cluster.event_of<Synchronisation>(
+      Synchronisation::Kind::emptied, machine::Order{}, cta.index, 0, 0u, address, cta.cluster.time(), 0,
+      machine::Ending::none, machine::TensorOrder{}, static_cast<uint32_t>(size)));
 }
 // The operation of that number, issued at `place` by one thread or, where several have, by others of its
 // warp too: `lanes`, if it is known which.
@@ -38,16 +39,9 @@ inline void tell_issued(const Cluster& cluster, const machine::IssuePlace& place
     return;
   const auto& b = cluster.grid.shape.block;
   const auto lane = (place.thread[0] + b[0] * (place.thread[1] + b[1] * place.thread[2])) % machine::kLanes;
-  cluster.tell(Synchronisation{Synchronisation::Kind::issued,
-                               {},
-                               place.cta,
-                               warp,
-                               lanes != 0 ? lanes : 1u << lane,
-                               number,
-                               cluster.time(),
-                               place.ptx_line,
-                               ending,
-                               tensor});
+  cluster.tell_synchronisation(cluster.event_of<Synchronisation>(
+      Synchronisation::Kind::issued, machine::Order{}, place.cta, warp, lanes != 0 ? lanes : 1u << lane,
+      number, cluster.time(), place.ptx_line, ending, tensor));
 }
 
 }  // namespace bitwell::run

@@ -12,16 +12,9 @@ void tell(const run::Context& context, int lane, const machine::Region& object, 
   if (!cluster.accesses_watched()) return;
   uint64_t addresses[machine::kLanes]{};
   addresses[lane] = object.base();
-  cluster.tell(machine::Access{machine::AccessKind::write,
-                               {},
-                               place.cta,
-                               context.warp.index,
-                               1u << lane,
-                               0,
-                               cluster.time(),
-                               place.ptx_line,
-                               addresses,
-                               object.size()});
+  cluster.tell_access(cluster.event_of<machine::Access>(
+      machine::AccessKind::write, machine::Order{}, place.cta, context.warp.index, 1u << lane, uint64_t{0},
+      cluster.time(), place.ptx_line, std::span<const uint64_t>(addresses), object.size()));
 }
 
 void free_object(const run::Context& context, int lane, uint64_t address, const machine::Place& place) {
