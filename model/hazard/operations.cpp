@@ -230,7 +230,7 @@ void Operations::reach_all(Way& way, const machine::Access& a, uint64_t apart, C
     if (i != 0) ledger_.findings.pass(apart);
     const uint64_t address = a.addresses[i];
     uint64_t count = 1;
-    if (together && address % a.bytes == 0) {
+    if (together && (address & (a.bytes - 1)) == 0) {
       const uint64_t end = (address / ShadowPage::kPageBytes + 1) * ShadowPage::kPageBytes;
       while (i + count < a.addresses.size() && address + count * a.bytes < end &&
              a.addresses[i + count] == address + count * a.bytes)

@@ -55,6 +55,7 @@ std::span<ShadowPage::Row> ShadowPage::parts_of(uint64_t first, uint64_t end) {
   if (!std::ranges::all_of(rows(), [](const Row& row) { return row.is_part() || row.is_block(); })) return {};
   make_room(kMostRows);
   if (!std::ranges::is_sorted(rows(), {}, &Row::first)) std::ranges::sort(rows(), {}, &Row::first);
+  split_evenly(first, end);
   split_parts(first);
   split_parts(end);
   Row *begin = rows_.get(), *part = begin;
@@ -99,6 +100,29 @@ void ShadowPage::split_parts(uint64_t at) {
   row->each = row->step = static_cast<uint16_t>(at - row->first);
   row[1].each = row[1].step = static_cast<uint16_t>(row[1].end() - at);
   row[1].first = static_cast<uint8_t>(at);
+}
+
+// If there is one part around those cells, all of it becomes parts as long as they are, if there is room: who
+// reaches a piece of it mostly comes to the others too, as a wgmma does and those behind it.
+void ShadowPage::split_evenly(uint64_t first, uint64_t end) {
+  const uint64_t each = end - first;
+  for (size_t i = 0; i < row_count_; ++i) {
+    const Row around = rows_[i];
+    if (first < around.first || around.end() < end) continue;
+    const size_t count = around.each / each;
+    if (count < 2 || !around.is_part() || around.each % each != 0 || (first - around.first) % each != 0 ||
+        row_count_ + count - 1 > kMostParts)
+      return;
+    make_room(kMostParts);
+    std::copy_backward(rows_.get() + i + 1, rows_.get() + row_count_, rows_.get() + row_count_ + count - 1);
+    for (size_t part = 0; part < count; ++part) {
+      Row& to = rows_[i + part] = around;
+      to.first = static_cast<uint8_t>(around.first + part * each);
+      to.each = to.step = static_cast<uint16_t>(each);
+    }
+    row_count_ = static_cast<uint8_t>((row_count_ + count - 1) & 15);
+    return;
+  }
 }
 
 Cell ShadowPage::cell_of_rows(uint64_t i) const {

@@ -86,14 +86,18 @@ class ShadowPage {
   }
   // Likewise so many bytes from that one on, but none where these parts are not there already.
   std::span<Row> parts_there(uint64_t begin, uint64_t bytes) {
-    const uint64_t end = begin + bytes;
-    for (Row *row = rows_.get(), *const all = row + row_count_; row != all; ++row) {
-      if (uint64_t{row->first} << shift_ != begin) continue;
-      for (Row* last = row; last != all && last->is_part() && uint64_t{last->first} << shift_ == begin;) {
-        begin = last++->end() << shift_;
-        if (begin == end) return {row, last};
-      }
-      return {};
+    if (((begin | bytes) & ((uint64_t{1} << shift_) - 1)) != 0) return {};
+    uint64_t next = begin >> shift_;
+    const uint64_t end = next + (bytes >> shift_);
+    Row *row = rows_.get(), *const all = row + row_count_;
+    // Most often all parts are as long as what is reached.
+    if (const uint64_t guess = begin >> std::countr_zero(bytes);
+        guess < row_count_ && row[guess].first == next)
+      row += guess;
+    while (row != all && row->first != next) ++row;
+    for (Row* last = row; last != all && last->is_part() && last->first == next;) {
+      next = last++->end();
+      if (next == end) return {row, last};
     }
     return {};
   }
@@ -258,6 +262,7 @@ class ShadowPage {
   // Whether there is room for one more, from now on: parts side by side that have the same become one.
   bool has_room_for_part();
   void split_parts(uint64_t at);
+  void split_evenly(uint64_t first, uint64_t end);
   Cell cell_of_rows(uint64_t i) const;
 
   uint32_t value(Code code) const {
