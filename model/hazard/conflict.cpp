@@ -25,7 +25,7 @@ Side side_of(bool earlier, bool later) {
 
 void Conflicts::reach(const Reach& r, Cell& cell, uint64_t address, uint64_t size) {
   ledger_.findings.mark();
-  by_address_ = false;
+  by_address_ = alike_in_any_turn_ = false;
   // A copy that replaces what an MMA has read is behind the copy before by being behind the MMA; one that
   // replaces what threads have read is behind the store that they read, which stands in shared memory then,
   // fence or not.
@@ -42,6 +42,8 @@ void Conflicts::reach(const Reach& r, Cell& cell, uint64_t address, uint64_t siz
     return;
   }
   if (cell.reads != kNoAct) behind_all(r, cell.reads, address, size);
+  alike_in_any_turn_ =
+      alike_in_any_turn_ && by_readers && cell.writes_before == kNoAct && !is_strong(*r.site);
   if (once_ && !r.frees && r.space == 1 && r.site->kind == AccessKind::write && cell.write != kNoAct)
       [[unlikely]]
     written_again(r, cell.write, address, size);
@@ -95,7 +97,8 @@ void Conflicts::reach_cells(const Reach& r, ShadowPage& page, uint64_t begin, ui
         const bool told = again(times);
         if (told) found(times);
         return told;
-      });
+      },
+      [&] { return alike_in_any_turn_; });
   pass(pieces.count);
 }
 
@@ -233,6 +236,7 @@ Conflicts::Said Conflicts::behind_all(const Reach& r, Readers those, uint64_t ad
     const Unfenced& old = unfenced_[i];
     if (old.readers != unturned(those) || old.record != r.record || old.lanes != r.lanes) continue;
     ledger_.findings.add_again(old.found);
+    alike_in_any_turn_ = true;
     return old.said;
   }
   if ((those & kMany) == 0 && !non_coherent_ && !by_operation)
@@ -269,6 +273,7 @@ Conflicts::Said Conflicts::behind_all(const Reach& r, Readers those, uint64_t ad
     old.lanes = r.lanes;
     old.found.assign(all.which.begin() + static_cast<std::ptrdiff_t>(marked), all.which.end());
     old.said = said;
+    alike_in_any_turn_ = true;
   }
   if (!by_known) return said;
   behind_readers_ = unturned(those);

@@ -299,8 +299,9 @@ class Conflicts {
   bool once_;
   uint64_t series_ = 1;
   bool non_coherent_ = false;
-  bool by_address_ = false;        // what is said of the cell that was reached last hangs on where it is
-  size_t most_sets_ = kLeastSets;  // bytes of them, before those that no cell has go
+  bool by_address_ = false;         // what is said of the cell that was reached last hangs on where it is
+  bool alike_in_any_turn_ = false;  // nor does what it came to hang on which lanes had read it
+  size_t most_sets_ = kLeastSets;   // bytes of them, before those that no cell has go
   static constexpr size_t kMostCame = 16, kMostMissed = 64;
   std::array<CamePart, 16> came_parts_;
   std::vector<Came> came_;  // of late

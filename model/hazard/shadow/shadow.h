@@ -137,11 +137,17 @@ class ShadowPage {
   // the same, again(n) may take as many for visited too, which become what the cell did, and says so.
   template <class Visit, class Again>
   void each(uint64_t first, uint64_t end, Visit visit, Again again) {
+    each(first, end, visit, again, [] { return false; });
+  }
+  // in_any_turn(): likewise where those have the same readers, in whatever turn.
+  template <class Visit, class Again, class InAnyTurn>
+  void each(uint64_t first, uint64_t end, Visit visit, Again again, InAnyTurn in_any_turn) {
     for (uint64_t i = first; i < end; ++i) {
-      const uint64_t more = same_from(i, end) - 1;
+      uint64_t more = same_from(i, end) - 1;
       const Cell before = cell(i);
       Cell now = before;
       visit(now, i);
+      if (in_any_turn()) more = read_alike_from(i, end) - 1;
       set(i, before, now);
       if (more == 0 || !again(more)) continue;
       set_as(i, more);
@@ -157,6 +163,16 @@ class ShadowPage {
       n = 1;
       while (of[i + n] == of[i]) ++n;
     }
+    return n;
+  }
+  // The same of cells whose readers may be turned in whatever way.
+  uint64_t read_alike_from(uint64_t i, uint64_t end) const {
+    uint64_t n = 1;
+    const auto alike = [&](const std::unique_ptr<Code[]>& of, Code but) {
+      return of == nullptr || ((of[i] ^ of[i + n]) & ~but) == 0;
+    };
+    while (i + n < end && alike(writes_, 0) && alike(writes_before_, 0) && alike(reads_, machine::kLanes - 1))
+      ++n;
     return n;
   }
   // The next `more` cells get what that one has.
