@@ -104,12 +104,18 @@ Next cluster_wait(const Op& op, run::Context& context, uint32_t mask) {
     if (arrivals <= cluster.barrier_phase) through |= 1u << lane;
   }
   cluster.yield();
-  for (uint32_t lanes = through; lanes != 0; lanes &= lanes - 1) {
-    const auto lane = static_cast<size_t>(__builtin_ctz(lanes));
-    context.warp.cluster_waits[lane] = context.warp.cluster_arrivals[lane];
+  auto& arrivals = context.warp.cluster_arrivals;
+  for (uint32_t lanes = through, alike = 0; lanes != 0; lanes &= ~alike) {  // nearly always all at once
+    const uint64_t passed = arrivals[static_cast<size_t>(__builtin_ctz(lanes))];
+    alike = 0;
+    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+      const auto lane = static_cast<size_t>(__builtin_ctz(rest));
+      if (arrivals[lane] != passed) continue;
+      context.warp.cluster_waits[lane] = passed;
+      alike |= 1u << lane;
+    }
     run::tell_synchronised(machine::Synchronisation::Kind::cluster_passed, context.cta, context.warp,
-                           context.split(), 1u << lane, context.warp.cluster_arrivals[lane],
-                           op.as<ClusterBarrierUse>().order);
+                           context.split(), alike, passed, op.as<ClusterBarrierUse>().order);
   }
   if (through == mask) return Next::advance;
   if (through != 0) {  // the others stay here and look again
