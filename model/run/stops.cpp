@@ -1,6 +1,5 @@
 #include "model/run/stops.h"
 
-#include <algorithm>
 #include <set>
 
 #include "model/run/context.h"
@@ -14,23 +13,21 @@ std::vector<std::vector<uint32_t>> stops(const isa::Program& program,
   if (lines.empty()) return {};
   std::vector<std::vector<uint32_t>> out;
   for (const isa::Function& f : program.functions) {
-    out.emplace_back();
-    for (size_t pc = 0; pc < f.code.size(); ++pc) {
+    std::vector<uint32_t>& next = out.emplace_back(f.code.size() + 2, UINT32_MAX);
+    for (size_t pc = f.code.size(); pc-- > 0;) {
+      next[pc] = next[pc + 1];
       const int line = f.lines[static_cast<size_t>(f.code[pc].line)].ptx;
       // An instruction of several ops starts with the first.
       const bool starts = pc == 0 || f.lines[static_cast<size_t>(f.code[pc - 1].line)].ptx != line;
       if (starts && f.code[pc].kind != isa::OpKind::jump && lines.count(line) != 0)
-        out.back().push_back(static_cast<uint32_t>(pc));
+        next[pc] = static_cast<uint32_t>(pc);
     }
   }
   return out;
 }
 
 uint32_t Cta::next_stop(const Context& context, uint32_t from) const {
-  const auto& pcs =
-      grid.stops[static_cast<size_t>(context.warp.splits[context.split_index].activation->function)];
-  const auto at = std::lower_bound(pcs.begin(), pcs.end(), from);
-  return at == pcs.end() ? UINT32_MAX : *at;
+  return grid.stops[static_cast<size_t>(context.warp.splits[context.split_index].activation->function)][from];
 }
 
 // Tells of a split that is at a stop, once for each time that it comes there: not again when it has waited.

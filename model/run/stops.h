@@ -8,8 +8,8 @@
 
 namespace bitwell::run {
 
-// By function: the pcs at which an instruction of a line that an observer asks for starts, ascending. Empty
-// where none asks for any.
+// By function and pc: the first pc from there on at which an instruction of a line that an observer asks for
+// starts, or UINT32_MAX. Empty where none asks for any.
 std::vector<std::vector<uint32_t>> stops(const isa::Program& program,
                                          const std::vector<machine::Observer>& observers);
 
