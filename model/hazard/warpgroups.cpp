@@ -61,14 +61,20 @@ void Warpgroups::order(const Synchronisation& s, Cluster& c) {
 
 void Warpgroups::reached(const machine::Reached& r, Cluster& c) {
   Warp& w = clusters_.warp_of(c, r.cta, r.warp);
-  if (registers_->fences(r.ptx_line)) return w.mmas.reached.clear();
+  if (registers_->fences(r.ptx_line)) {
+    for (auto& [mma, reached] : w.mmas.reached) reached.what = nullptr;
+    return;
+  }
+  const bool under_way = w.mmas.last > w.mmas.ended;
   const MmaRegisters::Reach* last = nullptr;  // of those of MMAs under way the one issued last
   uint64_t issued_last = w.mmas.ended;
   for (const MmaRegisters::Reach& reach : registers_->at(r.ptx_line)) {
-    const auto issued = w.mmas.issued.find(reach.mma);
-    if (reach.as != As::other_shape && issued != w.mmas.issued.end() && issued->second > issued_last) {
-      last = &reach;
-      issued_last = issued->second;
+    if (under_way && reach.as != As::other_shape) {
+      const auto issued = w.mmas.issued.find(reach.mma);
+      if (issued != w.mmas.issued.end() && issued->second > issued_last) {
+        last = &reach;
+        issued_last = issued->second;
+      }
     }
     const bool both_read = !reach.accumulator && !reach.written;
     if (reach.as != As::operand && !both_read) w.mmas.reached[reach.mma] = {party(reach, r, w), &reach};
@@ -83,16 +89,16 @@ void Warpgroups::reached(const machine::Reached& r, Cluster& c) {
 }
 
 void Warpgroups::registers_issued(const machine::Synchronisation& s, Warp& w, uint64_t count) {
-  w.mmas.issued[s.ptx_line] = count;
+  w.mmas.issued[s.ptx_line] = w.mmas.last = count;
   const auto at = w.mmas.reached.find(s.ptx_line);
-  if (at == w.mmas.reached.end()) return;
+  if (at == w.mmas.reached.end() || at->second.what == nullptr) return;
   const MmaUse::Reached reached = at->second;
   const Party mma{{s.ptx_line, Actor::wgmma, AccessKind::update, {}}, w.cta, w.number, -1};
   ledger_.findings.add(Kind::mma_fence, reached.by, mma, 0, 0).where = "register " + reached.what->name;
   // The same for the MMAs behind this one would say nothing more.
-  std::erase_if(w.mmas.reached, [&](const auto& other) {
-    return other.first == s.ptx_line || other.second.by.site.ptx_line == reached.by.site.ptx_line;
-  });
+  at->second.what = nullptr;
+  for (auto& [line, other] : w.mmas.reached)
+    if (other.by.site.ptx_line == reached.by.site.ptx_line) other.what = nullptr;
 }
 
 }  // namespace bitwell::hazard

@@ -89,10 +89,10 @@ struct Lane {
 // The MMAs of a warp by the PTX lines of their wgmma.mma_async, as far as their registers go.
 struct MmaUse {
   std::map<int, uint64_t> issued;  // how many of the warp's there had been with the last one of that line
-  uint64_t ended = 0;              // so many were waited for
+  uint64_t last = 0, ended = 0;    // of all; so many were waited for
   struct Reached {
     Party by;
-    const MmaRegisters::Reach* what = nullptr;
+    const MmaRegisters::Reach* what = nullptr;  // nullptr: nobody
   };
   std::map<int, Reached> reached;  // who came to registers of that line's since the last wgmma.fence
 };
