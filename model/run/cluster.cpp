@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <optional>
 #include <utility>
 
 #include "model/run/parallel/apart.h"
@@ -169,18 +168,19 @@ void Cluster::tell_synchronisation(const machine::Event& event) const {
 
 void Cluster::tell_reached(const machine::Event& event) const {
   const auto& at = std::get<machine::Reached>(event.what);
-  std::optional<machine::Event> whole;  // with the operations under way, which who wants accesses knows
   for (const machine::Observer& observer : grid.options.observers) {
     // One alone has asked for all that it stops at.
     if (grid.options.observers.size() != 1 &&
         std::count(observer.lines.begin(), observer.lines.end(), at.ptx_line) == 0)
       continue;
-    if (!observer.accesses && !whole) {
-      whole = event;
-      for (const auto& agent : agents_)
-        std::get<machine::Reached>(whole->what).under_way.push_back(agent->describe());
+    if (observer.accesses) {
+      observer.tell(event);
+      continue;
     }
-    observer.tell(observer.accesses ? event : *whole);
+    machine::Event whole = event;  // with the operations under way, which who wants accesses knows
+    for (const auto& agent : agents_)
+      std::get<machine::Reached>(whole.what).under_way.push_back(agent->describe());
+    observer.tell(whole);
   }
 }
 
