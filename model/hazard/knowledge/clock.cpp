@@ -14,21 +14,27 @@ size_t Clock::searched(UnitId unit) const {
 std::pair<uint32_t, uint32_t> Clock::range(UnitId unit) const {
   const Entry* e = find(unit);
   if (e == nullptr) return {0, 0};
-  return {e->least, e->lanes == nullptr ? e->least : *std::max_element(e->lanes->begin(), e->lanes->end())};
+  return {e->least, e->lanes == nullptr ? e->most : *std::max_element(e->lanes->begin(), e->lanes->end())};
 }
 
 Clock::Entry Clock::of(UnitId unit, const Row& row) {
   const auto [least, most] = std::minmax_element(row.begin(), row.end());
-  return {unit, *least, *least == *most ? nullptr : std::make_shared<const Row>(row)};
+  const auto more = row.end() - row.begin() - std::count(row.begin(), row.end(), *least);
+  Entry out{unit, *least};
+  if (more == 1) {
+    out.ahead = static_cast<uint32_t>(most - row.begin());
+    out.most = *most;
+  } else if (more != 0) {
+    out.lanes = std::make_shared<const Row>(row);
+  }
+  return out;
 }
 
 bool Clock::covers(const Entry& a, const Entry& b) {
-  if (a.lanes == b.lanes) return a.least >= b.least;
-  if (b.lanes == nullptr) return a.least >= b.least;
-  if (a.lanes == nullptr)
-    return std::ranges::all_of(*b.lanes, [&](uint32_t time) { return a.least >= time; });
+  if (b.lanes == nullptr) return a.least >= b.least && a.at(b.ahead) >= b.most;
+  if (a.lanes == b.lanes) return true;
   uint32_t less = 0;
-  for (size_t i = 0; i < b.lanes->size(); ++i) less |= static_cast<uint32_t>((*a.lanes)[i] < (*b.lanes)[i]);
+  for (uint32_t i = 0; i < machine::kLanes; ++i) less |= static_cast<uint32_t>(a.at(i) < (*b.lanes)[i]);
   return less == 0;
 }
 
@@ -43,13 +49,10 @@ bool Clock::covers_all(const Clock& other) const {
 }
 
 Clock::Entry Clock::merged(const Entry& a, const Entry& b) {
-  if (a.lanes == b.lanes) return a.least >= b.least ? a : b;
   if (covers(a, b)) return a;
   if (covers(b, a)) return b;
   Row row;
-  for (size_t i = 0; i < row.size(); ++i)
-    row[i] =
-        std::max(a.lanes == nullptr ? a.least : (*a.lanes)[i], b.lanes == nullptr ? b.least : (*b.lanes)[i]);
+  for (uint32_t i = 0; i < machine::kLanes; ++i) row[i] = std::max(a.at(i), b.at(i));
   return of(a.unit, row);
 }
 
@@ -89,26 +92,25 @@ void Clock::raise(UnitId unit, uint32_t lanes, uint32_t time) {
   const bool there = at != entries_.end() && at->unit == unit;
   if (lanes == ~0u && there && at->lanes == nullptr) {  // as most often
     at->least = std::max(at->least, time);
+    at->most = std::max(at->most, time);
     return;
   }
-  if (there && at->lanes != nullptr && std::has_single_bit(lanes)) {
-    const auto lane = static_cast<size_t>(std::countr_zero(lanes));
-    const uint32_t before = (*at->lanes)[lane];
-    if (before >= time) return;
-    if (before != at->least) {  // which is another lane's, and remains
-      auto row = std::make_shared<Row>(*at->lanes);
-      (*row)[lane] = time;
-      at->lanes = std::move(row);
+  const auto lane = static_cast<uint32_t>(std::countr_zero(lanes));
+  if (std::has_single_bit(lanes)) {
+    if (!there) {
+      entries_.insert(at, {unit, 0, lane, time});
+      return;
+    }
+    if (at->at(lane) >= time) return;
+    if (at->is_whole() || (at->lanes == nullptr && at->ahead == lane)) {
+      at->ahead = lane;
+      at->most = time;
       return;
     }
   }
-  Row row{};
-  if (there && at->lanes != nullptr)
-    row = *at->lanes;
-  else if (there)
-    row.fill(at->least);
-  for (size_t i = 0; i < row.size(); ++i)
-    if ((lanes >> i & 1) != 0) row[i] = std::max(row[i], time);
+  Row row;
+  for (uint32_t i = 0; i < machine::kLanes; ++i)
+    row[i] = std::max(there ? at->at(i) : 0, (lanes >> i & 1) != 0 ? time : 0);
   if (there)
     *at = of(unit, row);
   else

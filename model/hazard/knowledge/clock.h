@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -41,7 +40,7 @@ class Clock {
   // What is known of the unit's lane: everything up to this time; 0: nothing.
   uint32_t at(UnitId unit, uint32_t lane) const {
     const Entry* e = find(unit);
-    return e == nullptr ? 0 : e->lanes == nullptr ? e->least : (*e->lanes)[lane];
+    return e == nullptr ? 0 : e->at(lane);
   }
   // The same of every lane of the unit.
   uint32_t least(UnitId unit) const {
@@ -66,18 +65,25 @@ class Clock {
   bool empty() const { return entries_.empty(); }
   // Whether of every unit that is known all lanes are known up to the same time.
   bool of_whole_units() const {
-    return std::all_of(entries_.begin(), entries_.end(), [](const Entry& e) { return e.lanes == nullptr; });
+    return std::ranges::all_of(entries_, [](const Entry& e) { return e.is_whole(); });
   }
   // Bytes that it takes.
   size_t bytes() const;
 
  private:
   using Row = std::array<uint32_t, machine::kLanes>;
-  // While all lanes of a unit are known up to the same time there is no row.
+  // While all lanes of a unit are known up to the same time, or all but one, of which more is, there is no
+  // row.
   struct Entry {
     UnitId unit;
     uint32_t least;
-    std::shared_ptr<const Row> lanes;
+    uint32_t ahead = 0, most = least;  // that one, and its time
+    std::shared_ptr<const Row> lanes = nullptr;
+
+    bool is_whole() const { return lanes == nullptr && most == least; }
+    uint32_t at(uint32_t lane) const {
+      return lanes != nullptr ? (*lanes)[lane] : lane == ahead ? most : least;
+    }
   };
   // The place of that unit, or the one before which it belongs.
   size_t place_of(UnitId unit) const {

@@ -234,12 +234,14 @@ TEST(Clocks, RaiseWhatTwoHaveInCommon) {
   }
 }
 
-// A row where lanes differ, and an entry for each unit.
+// A row where more than one lane is ahead, and an entry for each unit.
 TEST(Clocks, CountTheirBytes) {
-  Clock alike, apart;
+  Clock alike, apart, one;
   EXPECT_EQ(alike.bytes(), 0u);
   alike.raise(1, ~0u, 5);
-  apart.raise(1, 1, 5);
+  one.raise(1, 1, 5);
+  EXPECT_EQ(one.bytes(), alike.bytes());
+  apart.raise(1, 3, 5);
   EXPECT_EQ(apart.bytes(), alike.bytes() + 32 * sizeof(uint32_t));
   Clock many;
   for (UnitId unit = 1; unit <= 1000; ++unit) many.raise(unit, ~0u, 1);
