@@ -41,6 +41,7 @@ bool is_part(Part part, Key k) {
              k == Key::remote_latency || k == Key::cp_async_latency;
     case Part::tensor: return k == Key::mma_interval;
     case Part::arithmetic: return k == Key::unknown_latency || k == Key::unknown_interval;
+    case Part::beside: return k == Key::wgmma_beside;
     case Part::barriers: return is_barrier(k);
     case Part::launch: return k == Key::launch || k == Key::launch_a_cta || k == Key::launch_a_cluster;
   }
@@ -75,7 +76,8 @@ Changed::Changed(const Device& d, Part part, double factor) {
   for (Cost& c : costs_) {
     if (!is_part(part, c.key)) continue;
     const double by = c.scale == Scale::gigabytes_a_second ? 1 / factor : factor;
-    for (double* const v : {&c.value, &c.low, &c.high}) *v *= by;
+    const double least = part == Part::beside ? 1 : 0;  // as long as by itself
+    for (double* const v : {&c.value, &c.low, &c.high}) *v = least + (*v - least) * by;
   }
   if (part == Part::latency || part == Part::barriers) {
     // Rows of copies hold the wait behind them: what it costs less, they do.

@@ -13,6 +13,7 @@ enum class Part : uint8_t {
   latency,     // of copies, loads and atomics that leave the multiprocessor
   tensor,      // between products
   arithmetic,  // instructions that compute in registers
+  beside,      // what they take longer while wgmmas are under way
   barriers,    // mbarriers, bar.sync, barriers of clusters, fences
   launch
 };

@@ -98,6 +98,7 @@ constexpr Kind kKinds[] = {
     {"latency_half", "loads and copies took half as long to come", timing::Part::latency, 0.5},
     {"tensor_half", "the tensor cores were twice as fast", timing::Part::tensor, 0.5},
     {"arithmetic_half", "arithmetic took half", timing::Part::arithmetic, 0.5},
+    {"beside_free", "products slowed down no arithmetic beside them", timing::Part::beside, 0},
     {"barriers_free", "barriers, fences and waits cost nothing themselves", timing::Part::barriers, 0},
     {"launch_free", "launching cost nothing", timing::Part::launch, 0},
 };
@@ -131,7 +132,8 @@ std::vector<WhatIf> what_if(const TimeQuestion& question, const timing::Device& 
     epilogue.push_back(l.epilogue);
   }
   for (const Kind& k : kKinds) {
-    if (k.part == timing::Part::tensor && !multiplies) continue;
+    if ((k.part == timing::Part::tensor || k.part == timing::Part::beside) && !multiplies) continue;
+    if (k.part == timing::Part::beside && !timing::is_of(timing::Key::wgmma_beside, device.sm)) continue;
     const timing::Changed changed(device, k.part, k.factor);
     out.push_back({k.name, k.words,
                    sum_of(changed.device(), run_once(question, changed.device(), most, from_dram, false))});

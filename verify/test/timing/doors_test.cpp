@@ -37,7 +37,7 @@ TEST(Doors, NothingThatCostsHalfMakesItSlower) {
     const launch::Launch l = study::stages_launch(128, 128, stages, kShape);
     const double us = answer_of(l).us;
     double least = us;
-    for (const Part part : {Part::dram, Part::l2, Part::latency, Part::tensor, Part::arithmetic,
+    for (const Part part : {Part::dram, Part::l2, Part::latency, Part::tensor, Part::arithmetic, Part::beside,
                             Part::barriers, Part::launch}) {
       const double changed = answer_of(l, std::make_shared<const Changed>(h200(), part, 0.5)).us;
       EXPECT_LE(changed, kOrder * us) << static_cast<int>(part) << ", " << stages;
@@ -66,6 +66,10 @@ TEST(Doors, AChangeIsOfItsPartAlone) {
   EXPECT_DOUBLE_EQ(tensor.device().wgmma_interval(128, false), h200().wgmma_interval(128, false) / 2);
   const TensorMmaCost half = Changed(*device("b200"), Part::tensor, 0.5).device().tensor_mma(1, 128, 128);
   EXPECT_DOUBLE_EQ(half.interval, device("b200")->tensor_mma(1, 128, 128).interval / 2);
+  // Arithmetic takes no less than by itself.
+  const Changed beside(h200(), Part::beside, 0);
+  for (const Cost& c : h200().costs)
+    EXPECT_DOUBLE_EQ(beside.device().value(c.key), c.key == Key::wgmma_beside ? 1 : c.value) << c.name;
   // A copy that is waited for by a wait that costs nothing comes no later.
   const Changed barriers(h200(), Part::barriers, 0);
   EXPECT_DOUBLE_EQ(barriers.device().copy_latency(4096, true) - barriers.device().value(Key::mbarrier_wait),
@@ -93,15 +97,16 @@ TEST(Doors, WhatIfIsSortedAndOfTheSameLaunch) {
   q.whole_up_to = 0;
   q.what_if = true;
   const session::TimeAnswer a = session::time_of(q);
-  ASSERT_EQ(a.what_if.size(), 8U);
+  ASSERT_EQ(a.what_if.size(), 9U);
   std::set<std::string_view> names;
   for (size_t i = 0; i < a.what_if.size(); ++i) {
     names.insert(a.what_if[i].name);
     EXPECT_LE(a.what_if[i].us, kOrder * a.us) << a.what_if[i].name;
     EXPECT_GE(a.what_if[i].us, a.what_if[i - (i > 0 ? 1 : 0)].us);
   }
-  EXPECT_EQ(names.size(), 8U);
+  EXPECT_EQ(names.size(), 9U);
   EXPECT_TRUE(names.contains("epilogue_half"));
+  EXPECT_TRUE(names.contains("beside_free"));
   // The same question with those costs.
   for (const session::WhatIf& w : a.what_if)
     if (w.name == "latency_half") {
@@ -119,6 +124,8 @@ TEST(Doors, HalfAnEpilogueIsLessOfIt) {
   session::TimeQuestion q = session::time_question(l);
   q.what_if = true;
   const session::TimeAnswer a = session::time_of(q);
+  // tcgen05 has its sums in tensor memory: that it slows arithmetic down nobody says.
+  for (const session::WhatIf& w : a.what_if) EXPECT_NE(w.name, "beside_free");
   double of_epilogue = 0;
   const session::LaunchTime& t = a.launches.at(0);
   for (const Path::Part& p : t.launch.seen.path)
