@@ -99,8 +99,11 @@ bool Clock::classify_barrier(std::string_view name, double warps, Info& out) con
   }
   if (name.starts_with("mbarrier.arrive")) {
     const double hand_over = key(Key::mbarrier_handover) - key(Key::mbarrier_wait);
-    return set(key(contains(name, "expect_tx") ? Key::mbarrier_arrive_expect : Key::mbarrier_arrive),
-               contains(name, "shared::cluster") ? key(Key::remote_latency) + hand_over : hand_over);
+    // Machine code has a fence of the GPU before it.
+    const double fence = contains(name, ".release.cluster") ? key(Key::fence_gpu) : 0;
+    return set(
+        fence + key(contains(name, "expect_tx") ? Key::mbarrier_arrive_expect : Key::mbarrier_arrive),
+        fence + (contains(name, "shared::cluster") ? key(Key::remote_latency) + hand_over : hand_over));
   }
   if (name.starts_with("mbarrier")) return set(key(Key::mbarrier_arrive), key(Key::mbarrier_arrive));
   if (name.starts_with("cp.async.mbarrier")) return set(key(Key::mbarrier_arrive), key(Key::mbarrier_arrive));
