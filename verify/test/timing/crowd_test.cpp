@@ -57,7 +57,7 @@ TEST(Crowd, CountsWhoComputesThen) {
 }
 
 // Where a part is twice as slow, who does nothing else takes twice as long, whoever else is there; who needs
-// it for a hundredth of its time hardly notices by itself.
+// it half of the time then at most waits for others alone.
 TEST(Crowd, WhatIsSlowedTakesLonger) {
   const Time whole = 3600 * kCycle;
   const auto all = Crowd::longer(whole, whole, 2 * whole);

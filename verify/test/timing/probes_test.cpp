@@ -75,8 +75,7 @@ constexpr Other kOthers[] = {
     {"fence", "with a store", "what a fence has to wait for costs nothing here"},
     {"wgmma", "64 in a group", "registers that ptxas spills, with A in registers"},
     {"wgmma", "dependent operations", "ptxas leaves them behind the products, the model has them beside"},
-    {"", "rounds",
-     "ptxas unrolls the loop, whose end then costs nothing: what they take more than the loop comes back"},
+    {"", "rounds", "ptxas unrolls the loop, whose end then costs nothing"},
     {"wgmma", "3 left under way", "a narrow product with A in registers is slower there"},
     {"RS", "wait for it", "with A in registers the wait is shorter there by less than 9 cycles"},
     {"RS", "1 left under way", "the same"},
@@ -152,8 +151,8 @@ TEST(Probes, MachineCodeGivesBackBranchesAndWarpsSideBySide) {
   EXPECT_EQ(asked, 14U);
 }
 
-// How long warps stand that hand products over, and a loop beside products: what these take more than the
-// loop.
+// How long warps stand that hand products over: what a loop behind them takes more than one alone. It is 1.15
+// to 1.44 times as much here as there.
 TEST(Probes, TheModelGivesBackWhatALoopBesideProductsTakes) {
   std::map<std::pair<std::string, std::string>, double> here;
   for (const cost_probe::Row& r : cost_probe::tensor([](const cost_probe::Probe&p, uint32_t) {
