@@ -102,7 +102,7 @@ struct Reached {
   const Region* shared;
   const TensorMemory* tensor;
   // The operations of the cluster that are not done; not told to who wants accesses too, and so knows them.
-  std::vector<std::string> under_way;
+  std::vector<std::string> under_way{};
 };
 
 // An operation reaches pieces by turns: the first of each of these accesses, then the second of each, and so

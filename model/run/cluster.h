@@ -115,11 +115,16 @@ class Cluster {
   bool accesses_watched() const { return accesses_watched_; }
   // Whether someone wants to hear of each by itself, before the next is made.
   bool each_access_watched() const { return each_access_watched_; }
-  // An event of the cluster with those parts of a `What`. It is made where it stays: who copies what was just
-  // written part by part waits for that.
+  // An event of the cluster with those parts of a `What`. It is made where it stays, which a conversion does:
+  // who copies what was just written part by part waits for that.
   template <class What, class... Parts>
   machine::Event event_of(const Parts&... parts) const {
-    return {first_, decltype(machine::Event::what)(std::in_place_type<What>, parts...)};
+    const auto make = [&] { return What{parts...}; };
+    struct Made {
+      const decltype(make)& as;
+      operator What() const { return as(); }
+    };
+    return {first_, decltype(machine::Event::what)(std::in_place_type<What>, Made{make})};
   }
   void tell_access(const machine::Event& event) const;
   // Who alone watches, and takes rows (Apart::tell); or nullptr.
