@@ -115,7 +115,7 @@ run::Shape shape_of(const isa::Function& entry, Choices& choices) {
   return shape;
 }
 
-void run(const std::string& text) {
+void run_text(const std::string& text) {
   Choices choices(text);
   const ptx::Module module = ptx::parse(text);
   if (!bitwell::fuzz::small(module)) return;
@@ -153,6 +153,6 @@ void run(const std::string& text) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text = bitwell::fuzz::text_of(data, size);
   bitwell::fuzz::outcome<ptx::SyntaxError, machine::InputError, machine::Unsupported, machine::Fault>(
-      [&] { run(text); });
+      [&] { run_text(text); });
   return 0;
 }
