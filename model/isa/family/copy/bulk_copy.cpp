@@ -485,7 +485,10 @@ bool BulkCopy::step() {
 machine::Task BulkCopy::task() const {
   machine::Task out;
   out.kind = groups_.empty() ? machine::Task::Kind::load : machine::Task::Kind::store;
-  out.bytes = total_ * (times_ - done_);
+  // What lanes store alike ptxas makes one store of, where it sees that they do; what an mbarrier counts it
+  // repeats for each.
+  const size_t times = groups_.empty() ? times_ - done_ : 1;
+  out.bytes = total_ * times;
   out.tensor_map = options_.tensor_map;
   for (const CopyTarget& t : targets_) out.ranks |= 1u << t.cta->rank;
   constexpr uint64_t kSector = 32;
@@ -504,8 +507,8 @@ machine::Task BulkCopy::task() const {
     last = end;
     return false;
   });
-  out.sectors *= times_ - done_;
-  out.lines *= times_ - done_;
+  out.sectors *= times;
+  out.lines *= times;
   return out;
 }
 

@@ -276,7 +276,11 @@ void start_bulk(const Op& op, run::Context& context, uint32_t lanes) {
       t.rank != 0 ? of_tensor(t, r, context, lane, options) : of_bytes(t, r, lane);
   if (segments.empty()) return;  // nothing of the box is in the tensor, or no bytes
   if ((lanes & (lanes - 1)) != 0)
-    context.note(lane, "threads of one warp start the same copy: a device carries it out for each of them");
+    context.note(lane,
+                 t.to_shared
+                     ? "threads of one warp start the same copy: a device carries it out for each of them"
+                     : "threads of one warp start the same copy: a device carries it out for each of them, "
+                       "or once where ptxas sees that it is the same");
   const Line& line = context.cta.line(context.split());
   auto copy = std::make_unique<BulkCopy>(cluster, line.text, std::move(segments), options);
   copy->place = context.cta.issue_place(context.warp, context.split(), lane);

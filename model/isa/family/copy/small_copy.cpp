@@ -60,7 +60,17 @@ class SmallCopy : public machine::Agent {
     machine::Task out;
     out.kind = machine::Task::Kind::lanes;
     for (const Part& p : parts_) out.bytes += p.size;
-    if (parts_.front().source != nullptr) out.global = parts_.front().from;
+    if (parts_.front().source == nullptr) return out;
+    out.global = parts_.front().from;
+    constexpr uint64_t kLine = 128, kSector = 32, kNone = UINT64_MAX;
+    uint64_t line = kNone, sector = kNone;  // of the lane before
+    for (const Part& p : parts_) {
+      if (p.source == nullptr) continue;
+      out.lines += p.from / kLine != line ? 1 : 0;
+      out.sectors += p.from / kSector != sector ? 1 : 0;
+      line = p.from / kLine;
+      sector = p.from / kSector;
+    }
     return out;
   }
   bool fills(uint64_t shared_address, uint64_t length) const override {

@@ -229,18 +229,20 @@ TEST(CopyTasks, ABoxOfATensor) {
   }
 }
 
-// Threads that start the same copy: it counts for each of them, and behind the first for those that are left.
+// Threads that start the same copy: a load counts for each of them, as an mbarrier counts its bytes, and
+// behind the first for those that are left. A store counts once: ptxas makes one of it.
 TEST(CopyTasks, ThatOfSeveralThreads) {
   for (const uint32_t lanes : {2u, 3u, 32u})
     for (const bool loads : {true, false}) {
+      const uint32_t times = loads ? lanes : 1;
       const std::string those = "setp.lt.u32 %p2, %r0, " + std::to_string(lanes) + ";\n@%p2 ";
       const Tasks seen =
           tasks({loads ? expect(lanes * 144) + those + kLoad + "[tile], [%d0], 144, [bar];\n" + wait()
                        : those + kStore + "[%d1], [tile], 144;\n" + kStored});
       ASSERT_EQ(seen.first.size(), 1u);
-      EXPECT_EQ(seen.first[0].bytes, lanes * 144u);
-      EXPECT_EQ(seen.first[0].sectors, lanes * 5u);
-      EXPECT_EQ(seen.first[0].lines, lanes * 2u);
+      EXPECT_EQ(seen.first[0].bytes, times * 144u);
+      EXPECT_EQ(seen.first[0].sectors, times * 5u);
+      EXPECT_EQ(seen.first[0].lines, times * 2u);
       EXPECT_EQ(seen.moved, lanes * 144u);
     }
   // The barrier's phase is over with the first one's bytes: two are left.
@@ -252,6 +254,28 @@ TEST(CopyTasks, ThatOfSeveralThreads) {
   EXPECT_EQ(seen.later[0].bytes, 288u);
   EXPECT_EQ(seen.later[0].sectors, 10u);
   EXPECT_EQ(seen.later[0].lines, 4u);
+}
+
+// A warp's cp.async: lines and sectors by the lanes in their order, `row` of which follow each other.
+TEST(CopyTasks, ThoseOfLanes) {
+  struct Case {
+    int bytes, row;  // of a lane; lanes
+    uint64_t lines, sectors;
+  };
+  for (const Case& c : {Case{4, 32, 1, 4}, Case{8, 32, 2, 8}, Case{16, 32, 4, 16}, Case{16, 8, 4, 16},
+                        Case{16, 4, 8, 16}, Case{16, 2, 16, 16}, Case{4, 1, 32, 32}}) {
+    const std::string bytes = std::to_string(c.bytes), row = std::to_string(c.row);
+    const Tasks seen =
+        tasks({"rem.u32 %r5, %r0, " + row + "; div.u32 %r6, %r0, " + row + "; mul.lo.u32 %r5, %r5, " + bytes +
+               "; mad.lo.u32 %r5, %r6, 256, %r5; cvt.u64.u32 %d5, %r5; add.u64 %d5, %d5, %d0;\n" +
+               "mad.lo.u32 %r6, %r0, " + bytes + ", %r1; cp.async.ca.shared.global [%r6], [%d5], " + bytes +
+               "; cp.async.wait_all;"});
+    ASSERT_EQ(seen.first.size(), 1u);
+    EXPECT_EQ(seen.first[0].kind, Task::Kind::lanes);
+    EXPECT_EQ(seen.first[0].bytes, 32u * static_cast<uint64_t>(c.bytes));
+    EXPECT_EQ(seen.first[0].lines, c.lines) << bytes << " bytes, rows of " << row;
+    EXPECT_EQ(seen.first[0].sectors, c.sectors) << bytes << " bytes, rows of " << row;
+  }
 }
 
 // One thread waits for its own before the others do: the bytes of each are moved once, whoever waits first.
