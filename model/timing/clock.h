@@ -164,7 +164,7 @@ class Clock final : public run::Timekeeper {
   void meet(WarpTime& w);
   void leave(uint32_t rank);
   void let_go(uint32_t rank);
-  Time multiply_warp(const Info& info, const WarpTime& w, Multiprocessor& sm, Time start) const;
+  Time multiply_warp(const Info& info, WarpTime& w, Multiprocessor& sm, Time start) const;
   Time meet_cluster(const Info& info, WarpTime& w, Time at);
   bool act(const Info& info, WarpTime& w, Multiprocessor& sm, uint32_t lanes, Notes reached);
   void diverges(const Info& info);
@@ -201,7 +201,7 @@ class Clock final : public run::Timekeeper {
   Amounts amounts(double bytes) const;
   Time from_l2(uint64_t address, const Amounts& of, Multiprocessor& sm, Time start, Time l2_latency,
                Time dram_latency, Cause* why);
-  Time copied(uint64_t address, double bytes, Multiprocessor& sm, Time start, Time l2_latency,
+  Time copied(uint64_t address, const Amounts& of, Multiprocessor& sm, Time start, Time l2_latency,
               Time dram_latency, Cause& why);
   double beside() const;
   void schedule(const machine::Agent& agent, Operation& operation);

@@ -1,6 +1,8 @@
 // Loads, stores, atomics and fences: how long one takes, and how many a multiprocessor does.
 #include <fmt/format.h>
 
+#include <bit>
+
 #include "verify/cost_probe/cost.h"
 
 namespace bitwell::cost_probe {
@@ -105,6 +107,37 @@ void shared(const Cycles& cycles, Rows& out) {
              "atom.shared.add.u32 s_x, [s_at], 1; and.b32 s_x, s_x, t_zero; add.u32 s_at, s_at, s_x;"),
          "cycles"});
   }
+}
+
+// Copies of so many bytes a lane, the lanes of a row side by side, rows 4096 bytes apart: a warp's, and how
+// many wavefronts of shared memory's port they keep from loads that stand behind them.
+void lane_copies(const Cycles& cycles, Rows& out) {
+  struct Copy {
+    int bytes, lanes;  // of a row
+  };
+  for (const Copy c :
+       {Copy{4, 32}, Copy{8, 32}, Copy{16, 32}, Copy{16, 8}, Copy{16, 4}, Copy{16, 2}, Copy{4, 1}})
+    for (const uint32_t warps : {1U, 8U}) {
+      const std::string before = fmt::format(
+          "and.b32 v0, t_lane, {}; shr.u32 v1, t_lane, {}; mul.lo.u32 v0, v0, {}; mad.lo.u32 v0, v1, 4096, "
+          "v0;"
+          "mul.lo.u32 v1, t_warp, 1024; add.u32 v0, v0, v1; cvt.u64.u32 g_at, v0; add.u64 g_at, g_at, t_in;"
+          "mul.lo.u32 s_at, t_tid, {}; add.u32 s_at, s_at, t_sh;",
+          c.lanes - 1, std::countr_zero(static_cast<uint32_t>(c.lanes)), c.bytes, c.bytes);
+      const std::string copy = fmt::format("cp.async.{}.shared.global [s_at+#*4096], [g_at+#*512], {};",
+                                           c.bytes == 16 ? "cg" : "ca", c.bytes);
+      constexpr int kEach = 16;
+      Probe p;
+      p.warps = warps;
+      p.shared = 72 << 10;
+      p.buffer = 1 << 18;
+      p.declare = kWords;
+      p.before = before;
+      p.body = repeat(kEach, copy + "\n  ") + "cp.async.wait_all;";
+      out.push_back({fmt::format("cp.async of {} bytes", c.bytes),
+                     fmt::format("{} lanes a row, {} of each of {} warps at once", c.lanes, kEach, warps),
+                     cycles(p, kPasses), "cycles"});
+    }
 }
 
 void global(const Cycles& cycles, Rows& out) {
@@ -262,6 +295,7 @@ void fences(const Cycles& cycles, Rows& out) {
 Rows memory(const Cycles& cycles) {
   Rows out;
   shared(cycles, out);
+  lane_copies(cycles, out);
   global(cycles, out);
   fences(cycles, out);
   return out;

@@ -157,10 +157,53 @@ double mma(const Cycles& cycles, const Mma& m, int chains, uint32_t warps) {
   return cycles(p, kPasses) / kEach;
 }
 
+// A step of a GEMM, as kernels have it that multiply by mma.sync: so many warps, each of which loads the left
+// and right operands of 4 x 8 products and multiplies them, twice; before it a barrier, or none.
+double step(const Cycles& cycles, uint32_t warps, bool loads, bool multiplies, bool barrier) {
+  constexpr int kSlices = 2, kOperands = 16, kResults = 64;  // registers, of a slice and of all
+  Probe p;
+  p.warps = warps;
+  p.shared = 32 << 10;
+  p.declare = ".reg .b32 d<64>, a<32>, b<32>, x, at; .reg .pred q;";
+  p.before = "shl.b32 at, t_lane, 4; add.u32 at, at, t_sh;" + repeat(kResults, "mov.b32 d#, 0;") +
+             repeat(kSlices * kOperands, "ld.global.u32 a#, [t_in]; ld.global.u32 b#, [t_in];");
+  if (barrier) p.body = "bar.sync 0;\n  ";
+  for (int slice = 0; slice < kSlices; ++slice) {
+    const int first = kOperands * slice, at = 8192 * slice;
+    for (int i = 0; loads && i < 4; ++i)
+      p.body +=
+          fmt::format("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{a{}, a{}, a{}, a{}}}, [at+{}];\n  ",
+                      first + 4 * i, first + 4 * i + 1, first + 4 * i + 2, first + 4 * i + 3, at + 512 * i);
+    for (int i = 0; loads && i < 8; ++i)
+      p.body += fmt::format("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {{b{}, b{}}}, [at+{}];\n  ",
+                            first + 2 * i, first + 2 * i + 1, at + 4096 + 256 * i);
+    for (int i = 0; multiplies && i < 32; ++i) {
+      const int d = 2 * i, a = first + i / 8 * 4, b = first + i % 8 * 2;
+      p.body += fmt::format(
+          "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {{d{0}, d{1}}}, {{a{2}, a{3}, a{4}, a{5}}}, "
+          "{{b{6}, b{7}}}, {{d{0}, d{1}}};\n  ",
+          d, d + 1, a, a + 1, a + 2, a + 3, b, b + 1);
+    }
+  }
+  // Without products each load is kept by what comes of it.
+  if (loads && !multiplies)
+    p.body += repeat(kSlices * kOperands, "xor.b32 d#, d#, a#; xor.b32 d#, d#, b#;\n  ");
+  p.after = use(kResults);
+  return cycles(p, kPasses);
+}
+
 }  // namespace
 
 Rows tensor(const Cycles& cycles) {
   Rows out;
+  for (const uint32_t warps : {4U, 8U, 16U})
+    for (const bool barrier : {false, true})
+      for (const auto& [loads, multiplies] :
+           {std::pair(true, false), std::pair(false, true), std::pair(true, true)})
+        out.push_back({"a step of mma.sync",
+                       fmt::format("{} warps,{}{}{}", warps, loads ? " 24 ldmatrix" : "",
+                                   multiplies ? " 64 products" : "", barrier ? " behind a barrier" : ""),
+                       step(cycles, warps, loads, multiplies, barrier), "cycles"});
   for (const Mma& m : kMma) {
     out.push_back({m.name, "latency", mma(cycles, m, 1, 1), "cycles"});
     out.push_back({m.name, "interval of one warp, 8 chains", mma(cycles, m, 8, 1), "cycles"});

@@ -27,10 +27,13 @@ Time Clock::meet_cluster(const Info& i, WarpTime& w, Time at) {
   return std::max(at, due);
 }
 
-// A table's interval is of the multiprocessor; each quarter has a tensor core.
-Time Clock::multiply_warp(const Info& i, const WarpTime& w, Multiprocessor& sm, Time start) const {
+// A table's interval is of the multiprocessor; each quarter has a tensor core. A warp stands until that takes
+// its product: behind a barrier, all that stand there have none under way.
+Time Clock::multiply_warp(const Info& i, WarpTime& w, Multiprocessor& sm, Time start) const {
   const Time interval = static_cast<Time>(kQuarters) * i.interval;
-  return sm.tensor_sync[w.quarter].take(start, interval) - interval + i.latency;
+  const Time begin = sm.tensor_sync[w.quarter].take(start, interval) - interval;
+  w.clock = std::max(w.clock, begin + i.stalls);
+  return begin + i.latency;
 }
 
 // Of what does more than compute. Returns whether the turn may go on.

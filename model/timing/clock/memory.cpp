@@ -110,9 +110,9 @@ Clock::Amounts Clock::amounts(double bytes) const {
   return end;
 }
 
-Time Clock::copied(uint64_t address, double bytes, Multiprocessor& sm, Time start, Time l2_latency,
+Time Clock::copied(uint64_t address, const Amounts& of, Multiprocessor& sm, Time start, Time l2_latency,
                    Time dram_latency, Cause& why) {
-  return from_l2(address, amounts(bytes), sm, start, l2_latency, dram_latency, &why);
+  return from_l2(address, of, sm, start, l2_latency, dram_latency, &why);
 }
 
 // Words that follow each other, or are one, meet nowhere in shared memory.
