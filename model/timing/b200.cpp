@@ -14,6 +14,7 @@ constexpr Cost kB200Costs[] = {
      "Modal's B200s 1,845; QuickRunCUDA: boost 1,965"},
     {Key::loaded_clock, "clock with busy tensor cores", 1600, 1057, 1845, Scale::megahertz, Source::conflict,
      "QuickRunCUDA: a B300 down to 1,057 with NVFP4; FlashGPU-Sim: bf16 2,185 TFLOP/s, which is 1,800"},
+    {Key::alone_clock, "the same of a launch by itself", 1600, 1057, 1845, Scale::megahertz, Source::guess},
     {Key::sms, "multiprocessors", 148, 148, 148, Scale::count, Source::published, "NVIDIA"},
     {Key::memory_clock_free_bandwidth, "DRAM, all multiprocessors", 7260, 7000, 7300,
      Scale::gigabytes_a_second, Source::published, kSemi},

@@ -133,7 +133,8 @@ std::unique_ptr<const Locked> locked(const Device& d, double megahertz, std::str
   out->costs.assign(d.costs.begin(), d.costs.end());
   const double faster = megahertz / d.value(Key::clock);
   for (Cost& c : out->costs) {
-    if (c.key == Key::clock || c.key == Key::loaded_clock) c.value = c.low = c.high = megahertz;
+    if (c.key == Key::clock || c.key == Key::loaded_clock || c.key == Key::alone_clock)
+      c.value = c.low = c.high = megahertz;
     if (c.key == Key::few_sms_bandwidth || c.key == Key::l2_bandwidth)
       for (double* const v : {&c.value, &c.low, &c.high}) *v *= faster;
   }

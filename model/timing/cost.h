@@ -25,7 +25,8 @@ inline constexpr std::array<std::string_view, 5> kScales{"cycles", "GB/s", "us",
 
 enum class Key : uint8_t {
   clock,
-  loaded_clock,  // with tensor cores that are always busy
+  loaded_clock,  // with tensor cores that are always busy, launch behind launch
+  alone_clock,   // the same of a launch of milliseconds by itself
   sms,
   memory_clock_free_bandwidth,  // of DRAM
   l2_bandwidth,

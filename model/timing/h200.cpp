@@ -11,6 +11,8 @@ constexpr Cost kH200Costs[] = {
     // beside wgmma costs more than here.
     {Key::loaded_clock, "clock with busy tensor cores", 1450, 1250, 1800, Scale::megahertz, Source::fitted,
      "gemm 4096x4096x4096, 512x4096x7168"},
+    {Key::alone_clock, "clock with busy tensor cores", 1646.86, 1530, 1800, Scale::megahertz, Source::device,
+     "clock with busy tensor cores", "m64n256k16 f16, operands at random, 65536 products"},
     {Key::sms, "multiprocessors", 132, 132, 132, Scale::count, Source::device},
     {Key::memory_clock_free_bandwidth, "DRAM, all multiprocessors", 3994.60, 3600, 4100,
      Scale::gigabytes_a_second, Source::device, "cp.async.bulk, DRAM", "132 CTAs, 6 stages of 32768 bytes"},

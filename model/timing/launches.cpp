@@ -153,9 +153,12 @@ Estimate estimate(const Device& d, const TimedLaunch& l) {
   const double a_cta = (many - launch) / (kProbedCtas - kFew);
   // Power lowers the clock where tensor cores are busy.
   const double clock = d.value(Key::clock);
-  const double body =
-      l.cycles / (clock - std::min(1.0, l.seen.tensor) * (clock - d.value(Key::loaded_clock)));
-  out.us = launch + std::max(body, a_cta * static_cast<double>(l.ctas));
+  const auto us = [&](Key busy) {
+    const double body = l.cycles / (clock - std::min(1.0, l.seen.tensor) * (clock - d.value(busy)));
+    return launch + std::max(body, a_cta * static_cast<double>(l.ctas));
+  };
+  out.us = us(Key::loaded_clock);
+  out.alone = us(Key::alone_clock);
   const Seen& s = l.seen;
   struct Class {
     std::string_view kind;

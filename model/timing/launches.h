@@ -62,9 +62,10 @@ class Launches final : public run::ByTime {
 
 // Microseconds, and between which.
 struct Estimate {
-  double us = 0, low = 0, high = 0;
-  std::string_view kind;  // what it is bound by, which says how well it can be known
-  std::string made;       // how
+  double us = 0, low = 0, high = 0;  // where launches like it follow each other, as benchmarks have it
+  double alone = 0;                  // of one among others: power has not lowered the clock as far
+  std::string_view kind;             // what it is bound by, which says how well it can be known
+  std::string made;                  // how
 };
 Estimate estimate(const Device& device, const TimedLaunch& launch);
 

@@ -70,6 +70,7 @@ nlohmann::json facts(const session::LaunchTime& l) {
       {"us", l.estimate.us},
       {"low_us", l.estimate.low},
       {"high_us", l.estimate.high},
+      {"alone_us", l.estimate.alone},
       {"bound_by", l.estimate.kind},
       {"made_of", l.estimate.made},
       {"cycles", l.launch.cycles},
@@ -152,7 +153,7 @@ void print(const launch::Measured& m, const session::LaunchTime& first, const ti
       "  measured: {}, {:.1f} us between two events ({:.1f} to {:.1f}, {} launches, caches cold), where an "
       "empty kernel has {:.1f}\n",
       m.device, m.us, m.least, m.most, m.launches, m.empty);
-  const double there = kernel_us(m, device), more = 100 * (first.estimate.us / there - 1);
+  const double there = kernel_us(m, device), more = 100 * (first.estimate.alone / there - 1);
   if (m.us <= m.empty)
     fmt::print("  so less than two events can tell\n");
   else if (is_same(m, device))
@@ -167,6 +168,12 @@ void print(const session::LaunchTime& l, const std::optional<launch::Measured>& 
   const timing::Seen& s = l.launch.seen;
   fmt::print("{}: {:.1f} us, between {:.1f} and {:.1f}\n", launch::shortened(l.launch.entry), l.estimate.us,
              l.estimate.low, l.estimate.high);
+  constexpr double kTold = 0.97;  // of the other figure
+  if (l.estimate.alone < kTold * l.estimate.us)
+    fmt::print(
+        "  {:.1f} us as one launch among others: launch behind launch, power lowers the clock of busy tensor "
+        "cores further\n",
+        l.estimate.alone);
   if (measured) print(*measured, l, device);
   fmt::print("  bound by {}; made of {}\n", l.estimate.kind, l.estimate.made);
   if (!l.launch.sure_of_residents)

@@ -267,7 +267,7 @@ def modelled(asked, file):
         return row | {"kernel": launch["entry"][:60], "bitwell says": "not timed on the GPU"}
     return row | {"kernel": launch["entry"][:60], "device": measured["device"], "between events, us": measured["us"], "least, us": measured["least_us"],
                   "most, us": measured["most_us"], "empty, us": measured["empty_us"], "measured, us": f"{measured['kernel_us']:.3f}",
-                  "modelled, us": f"{launch['us']:.3f}", "low, us": f"{launch['low_us']:.3f}", "high, us": f"{launch['high_us']:.3f}",
+                  "modelled, us": f"{launch['alone_us']:.3f}", "low, us": f"{launch['low_us']:.3f}", "high, us": f"{launch['high_us']:.3f}",
                   "bound by": launch["bound_by"], "without a row": " ".join(launch.get("without_a_row", {}))}
 
 
@@ -283,6 +283,11 @@ def time_all(asked):
                 for file in keep(asked, program, ["--gpu", "--record-time"])]
         rows = [ask.result() for ask in asks]
     write(asked, TIME_FIELDS, rows)
+    say_errors(rows)
+
+
+def say_errors(rows):
+    """Of all launches that have both figures."""
     told = [(float(r["modelled, us"]) / float(r["measured, us"]) - 1, float(r["measured, us"]), r) for r in rows
             if "measured, us" in r and float(r["measured, us"]) > 0]
     print(f"{len(rows)} launches of {len({r['program'] for r in rows})} programs, {len(told)} with both figures")

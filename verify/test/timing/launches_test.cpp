@@ -209,5 +209,22 @@ TEST(LaunchesByHand, TheRangeIsThatOfWhatBinds) {
   }
 }
 
+// Power lowers the clock of busy tensor cores, and further where launch follows launch; what binds elsewhere
+// it does not slow down.
+TEST(LaunchesByHand, OneAmongOthersIsFasterByItsTensorCores) {
+  TimedLaunch l;
+  l.ctas = l.clusters = 132;
+  l.cycles = 100000;
+  const double launch = h200().value(Key::launch);
+  for (const double busy : {0.0, 0.5, 1.0}) {
+    l.seen.tensor = busy;
+    const Estimate e = estimate(h200(), l);
+    EXPECT_NEAR(e.us - launch, 100000 / (1980 - busy * (1980 - 1450)), 1e-9);
+    EXPECT_NEAR(e.alone - launch, 100000 / (1980 - busy * (1980 - 1646.86)), 1e-9);
+  }
+  const Estimate locked = estimate(*device("b200@1300"), l);
+  EXPECT_EQ(locked.us, locked.alone);
+}
+
 }  // namespace
 }  // namespace bitwell::timing
