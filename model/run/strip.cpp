@@ -4,21 +4,13 @@
 #include "model/run/parallel/claim.h"
 
 namespace bitwell::run {
-namespace {
-
-void claim_rows(const Cluster& cluster, machine::AccessKind kind, const Strip& strip,
-                const machine::Region& at) {
-  if (cluster.grid.parallel == nullptr) return;
-  claim_each(kind, at, cluster.grid.parallel->claims, [&](auto visit) {
-    for (uint64_t row = 0; row < strip.rows; ++row) visit(strip.global + row * strip.stride, strip.bytes);
-  });
-}
-
-}  // namespace
 
 void load_strip(const Cluster& cluster, const Strip& strip, const machine::Region& from, machine::Region& to,
                 uint64_t offset) {
-  claim_rows(cluster, machine::AccessKind::read, strip, from);
+  if (cluster.grid.parallel != nullptr)
+    claim_each(machine::AccessKind::read, from, cluster.grid.parallel->claims, [&](auto visit) {
+      for (uint64_t row = 0; row < strip.rows; ++row) visit(strip.global + row * strip.stride, strip.bytes);
+    });
   const auto copy = [&](const std::byte* source, std::byte* place) {
     isa::line_moves().copy(source + (strip.global - from.base()), strip.stride, place + offset, strip.bytes,
                            strip.rows, strip.bytes, strip.keys, (to.base() + offset) / isa::kSwizzleLine);
@@ -46,7 +38,8 @@ uint32_t take_strip(const Strip& strip, const machine::Region& from, std::byte* 
 }
 
 void put_strip(const Cluster& cluster, const Strip& strip, const std::byte* from, machine::Region& to) {
-  claim_rows(cluster, machine::AccessKind::write, strip, to);
+  if (cluster.grid.parallel != nullptr)
+    cluster.grid.parallel->claims.write(to, strip.global, strip.bytes, strip.stride, strip.rows);
   const uint64_t offset = strip.global - to.base();
   isa::line_moves().copy(from, strip.bytes, to.raw_bytes() + offset, strip.stride, strip.rows, strip.bytes,
                          {}, 0);

@@ -7,7 +7,11 @@ namespace bitwell::machine {
 namespace {
 
 // Sets the bits from `first` to `last`.
-void set(uint64_t* words, uint64_t first, uint64_t last) {
+[[gnu::always_inline]] inline void set(uint64_t* words, uint64_t first, uint64_t last) {
+  if ((first | ~last) % 64 == 0) {  // whole words, as of most rows
+    for (uint64_t i = first / 64; i <= last / 64; ++i) words[i] = ~uint64_t{0};
+    return;
+  }
   const uint64_t from = ~uint64_t{0} << first % 64, to = ~uint64_t{0} >> (63 - last % 64);
   if (first / 64 == last / 64) {
     words[first / 64] |= from & to;
@@ -94,11 +98,24 @@ void Claims::note_read(const Region& at, uint64_t offset, uint64_t size) {
   });
 }
 
-void Claims::note_write(const Region& at, uint64_t offset, uint64_t size) {
-  OfRegion& of = regions_[at.number];
+inline void Claims::note_write(const Region& at, OfRegion& of, uint64_t offset, uint64_t size) {
+  // As most often, and without a call: a page that has been written, and no other one.
+  const uint64_t only = offset / kClaimPage, behind = offset % kClaimPage + size;
+  if (behind <= kClaimPage && only < of.pages.size())
+    if (ClaimedPage* const there = of.pages[only].get(); there != nullptr && there->kept)
+      return set(there->written.data(), offset % kClaimPage, behind - 1);
   each_page(offset, size, [&](uint64_t number, uint64_t first, uint64_t last) {
     set(changed_page(at, of, number).written.data(), first, last);
   });
+}
+
+void Claims::note_write(const Region& at, uint64_t offset, uint64_t size) {
+  note_write(at, regions_[at.number], offset, size);
+}
+
+void Claims::note_writes(const Region& at, uint64_t offset, uint64_t size, uint64_t step, uint64_t count) {
+  OfRegion& of = regions_[at.number];
+  for (uint64_t i = 0; i < count; ++i) note_write(at, of, offset + i * step, size);
 }
 
 void Claims::note_add(const Region& at, uint64_t offset, uint64_t size, uint64_t kind) {
@@ -120,8 +137,12 @@ void Claims::clear() {
 
 bool Claims::join(ClaimedPage& all, const ClaimedPage& page, bool kinds_differ) {
   uint64_t common = 0;
-  for (size_t i = 0; i < page.written.size(); ++i) common |= all.written[i] & page.written[i];
   for (size_t i = 0; i < page.read.size(); ++i) {
+    uint64_t* const all_written = &all.written[4 * i];
+    const uint64_t* const written = &page.written[4 * i];
+    // Of a page that clusters share, each has most often a few of these.
+    if ((written[0] | written[1] | written[2] | written[3] | page.read[i] | page.added[i]) == 0) continue;
+    for (size_t j = 0; j < 4; ++j) common |= all_written[j] & written[j];
     const uint64_t here = units(all, i), there = units(page, i);
     common |= (here | all.added[i]) & page.read[i];
     common |= all.read[i] & (there | page.added[i]);
@@ -129,8 +150,8 @@ bool Claims::join(ClaimedPage& all, const ClaimedPage& page, bool kinds_differ) 
     if (kinds_differ) common |= all.added[i] & page.added[i];
     all.read[i] |= page.read[i];
     all.added[i] |= page.added[i];
+    for (size_t j = 0; j < 4; ++j) all_written[j] |= written[j];
   }
-  for (size_t i = 0; i < page.written.size(); ++i) all.written[i] |= page.written[i];
   return common != 0;
 }
 

@@ -43,6 +43,10 @@ class Claims {
   void write(const Region& at, uint64_t address, uint64_t size) {
     if (at.number != Region::kNoNumber) note_write(at, address - at.base(), size);
   }
+  // The same of so many pieces, each so far behind the one before.
+  void write(const Region& at, uint64_t address, uint64_t size, uint64_t step, uint64_t count) {
+    if (at.number != Region::kNoNumber) note_writes(at, address - at.base(), size, step, count);
+  }
   // By an operation of this kind, one bit, whose order does not matter: others of the kind may come between.
   void add(const Region& at, uint64_t address, uint64_t size, uint64_t kind) {
     if (at.number != Region::kNoNumber) note_add(at, address - at.base(), size, kind);
@@ -76,7 +80,9 @@ class Claims {
   ClaimedPage& page(const Region& at, OfRegion& of, uint64_t number);
   ClaimedPage& changed_page(const Region& at, OfRegion& of, uint64_t number);
   void note_read(const Region& at, uint64_t offset, uint64_t size);
+  void note_write(const Region& at, OfRegion& of, uint64_t offset, uint64_t size);
   void note_write(const Region& at, uint64_t offset, uint64_t size);
+  void note_writes(const Region& at, uint64_t offset, uint64_t size, uint64_t step, uint64_t count);
   void note_add(const Region& at, uint64_t offset, uint64_t size, uint64_t kind);
   // Adds what `page` claims; returns whether it must not be beside what is there.
   static bool join(ClaimedPage& all, const ClaimedPage& page, bool kinds_differ);

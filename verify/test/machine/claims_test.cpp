@@ -63,7 +63,17 @@ TEST(Claims, MeetWhereSetsOfBytesDo) {
         };
         switch (random() % 3) {
           case 0: all.back()->read(region, region.base() + at, size), add_to(s.read, 4); break;
-          case 1: all.back()->write(region, region.base() + at, size), add_to(s.written, 1); break;
+          case 1:
+            if (random() % 2 == 0) {
+              all.back()->write(region, region.base() + at, size), add_to(s.written, 1);
+            } else {  // pieces, and nothing between them
+              const uint64_t piece = 1 + random() % size, step = piece + random() % size;
+              const uint64_t count = (size - piece) / step + 1;
+              all.back()->write(region, region.base() + at, piece, step, count);
+              for (uint64_t i = 0; i < count * step; ++i)
+                if (i % step < piece) s.written.insert(at + i);
+            }
+            break;
           default: {
             const uint64_t kind = uint64_t{1} << (random() % 8 == 0 ? 1 : 0);
             kinds |= kind;
@@ -100,6 +110,7 @@ TEST(Claims, WhatWasThereComesBack) {
     change(*all[0], 100, 50);
     before.forget();  // that stays
     all[0]->clear();
+    all[0]->read(region, region.base() + 120, 4);  // before it is written
     change(*all[0], 120, 60);
     change(*all[1], 177, kClaimPage - 100);
     Claims::put_back(all, before);
