@@ -137,8 +137,7 @@ void Mbarriers::by_operation(const machine::Access& a, Cluster& c, uint64_t addr
                          party(viewer, site), machine::kSharedWindow + address, 8);
   }
   barrier.last = party(viewer, site);
-  const std::shared_ptr<Knowledge> all =
-      published(*op.by, issuer, op.known[issuer], op.until, op.ended[issuer]);
+  const Counted<Knowledge> all = published(*op.by, issuer, op.known[issuer], op.until, op.ended[issuer]);
   if (a.issuer < 0)
     for (uint32_t rest = op.lanes & ~(1u << issuer); rest != 0; rest &= rest - 1) {
       const auto lane = static_cast<uint32_t>(std::countr_zero(rest));

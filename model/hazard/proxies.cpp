@@ -34,7 +34,7 @@ void add_copies(Clock& to, const Warp& w, uint32_t lanes) {
 // they have waited for.
 void fence_async(const machine::Synchronisation& s, Warp& w) {
   w.known.change(s.lanes, [&](const Known& known) {
-    auto more = known == nullptr ? std::make_shared<Knowledge>() : std::make_shared<Knowledge>(*known);
+    auto more = known == nullptr ? counted<Knowledge>() : counted<Knowledge>(*known);
     for (size_t space = 0; space < 2; ++space) {
       if ((s.which >> space & 1) == 0) continue;
       more->fenced[space].join(more->happened);
@@ -49,9 +49,8 @@ void fence_async(const machine::Synchronisation& s, Warp& w) {
 // fence.proxy.tensormap: who acquires a map has what was released before and is known.
 void fence_maps(const machine::Synchronisation& s, Warp& w) {
   w.known.change(s.lanes, [&](const Known& known) {
-    auto more = known == nullptr ? std::make_shared<Knowledge>() : std::make_shared<Knowledge>(*known);
-    auto maps =
-        more->maps == nullptr ? std::make_shared<MapFences>() : std::make_shared<MapFences>(*more->maps);
+    auto more = known == nullptr ? counted<Knowledge>() : counted<Knowledge>(*known);
+    auto maps = more->maps == nullptr ? counted<MapFences>() : counted<MapFences>(*more->maps);
     if (s.order.semantics == Semantics::acquire) {
       maps->acquire(s.which, s.order.scope);
     } else {

@@ -121,7 +121,7 @@ void TensorMemory::order(const Synchronisation& s, Warp& w, const Cluster& c) {
     return;
   }
   w.known.change(s.lanes, [&](const Known& known) {
-    auto more = known == nullptr ? std::make_shared<Knowledge>() : std::make_shared<Knowledge>(*known);
+    auto more = known == nullptr ? counted<Knowledge>() : counted<Knowledge>(*known);
     for (const Stream stream : {Stream::tcgen05, Stream::tensor_load, Stream::tensor_store})
       if (const auto n = static_cast<size_t>(stream); w.streams[n] != 0)
         more->offered.raise(w.streams[n], of_warp(stream) ? ~0u : s.lanes, w.latest[n]);
@@ -137,7 +137,7 @@ void TensorMemory::order(const Synchronisation& s, Warp& w, const Cluster& c) {
 // (9.7.16.6.3, 9.7.16.6.4.4): what a fence before has offered, and of that what had ended by then.
 Known TensorMemory::part_of(const Known& known, const Cluster& c) {
   if (known == nullptr || known->offered.empty()) return nullptr;
-  auto out = std::make_shared<Knowledge>();
+  auto out = counted<Knowledge>();
   out->offered = known->offered;
   for (const auto& [key, warp] : c.warps)
     for (const Stream stream : {Stream::tcgen05, Stream::tensor_load, Stream::tensor_store})

@@ -25,7 +25,7 @@ Clock::Entry Clock::of(UnitId unit, const Row& row) {
     out.ahead = static_cast<uint32_t>(most - row.begin());
     out.most = *most;
   } else if (more != 0) {
-    out.lanes = std::make_shared<const Row>(row);
+    out.lanes = counted<const Row>(row);
   }
   return out;
 }

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <utility>
 #include <vector>
 
+#include "model/hazard/knowledge/counted.h"
 #include "model/machine/warp.h"
 
 namespace bitwell::hazard {
@@ -79,7 +79,7 @@ class Clock {
     UnitId unit;
     uint32_t least;
     uint32_t ahead = 0, most = least;  // that one, and its time
-    std::shared_ptr<const Row> lanes = nullptr;
+    Counted<const Row> lanes = nullptr;
 
     bool is_whole() const { return lanes == nullptr && most == least; }
     uint32_t at(uint32_t lane) const {

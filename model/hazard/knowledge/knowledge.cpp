@@ -42,13 +42,13 @@ Known joined(const Known& a, const Known& b) {
   if (a == nullptr) return b;
   if (covers(*a, *b)) return a;
   if (covers(*b, *a)) return b;
-  auto out = std::make_shared<Knowledge>(*a);
+  auto out = counted<Knowledge>(*a);
   join(*out, *b);
   return out;
 }
 
 Known raised(const Known& known, UnitId unit, uint32_t lanes, uint32_t time) {
-  auto out = known == nullptr ? std::make_shared<Knowledge>() : std::make_shared<Knowledge>(*known);
+  auto out = known == nullptr ? counted<Knowledge>() : counted<Knowledge>(*known);
   out->happened.raise(unit, lanes, time);
   return out;
 }
@@ -64,25 +64,20 @@ void Message::publish(const Known& known, Scope scope, const Domain& who) {
   }
   from_ = who;
   if (reach(scope) == reach(Scope::gpu)) return;
-  if (narrow_ == nullptr)
-    narrow_ = std::make_shared<std::vector<Narrow>>();
-  else if (narrow_.use_count() != 1)
-    narrow_ = std::make_shared<std::vector<Narrow>>(*narrow_);
-  std::vector<Narrow>& narrow = *narrow_;
-  const auto same = std::find_if(narrow.begin(), narrow.end(), [&](const Narrow& n) {
+  const auto same = std::find_if(narrow_.begin(), narrow_.end(), [&](const Narrow& n) {
     return n.scope == scope && who.with(n.from) == Scope::cta;
   });
-  if (same != narrow.end())
+  if (same != narrow_.end())
     same->known = same->known == before ? after : joined(same->known, known);
   else
-    narrow.push_back({known, scope, who});
+    narrow_.push_back({known, scope, who});
 }
 
 void Message::write_behind(const KnownAtFences& fences) {
   if (fences.empty()) return;
   KnownAtFences all = fenced_ == nullptr ? KnownAtFences{} : *fenced_;
   all.join(fences);
-  if (fenced_ == nullptr || all != *fenced_) fenced_ = std::make_shared<const KnownAtFences>(all);
+  if (fenced_ == nullptr || all != *fenced_) fenced_ = counted<const KnownAtFences>(all);
 }
 
 Known Message::acquire(Scope scope, const Domain& who) const {
@@ -91,20 +86,19 @@ Known Message::acquire(Scope scope, const Domain& who) const {
   const Known& all = within_.front();
   const auto reaches = [&](const Narrow& n) { return who.with(n.from) <= n.scope; };
   // Who acquires all of it shares it with whoever else does: it is compared by its address.
-  Known reached =
-      narrow_ == nullptr || std::all_of(narrow_->begin(), narrow_->end(), reaches) ? all : within_.back();
+  Known reached = std::all_of(narrow_.begin(), narrow_.end(), reaches) ? all : within_.back();
   if (reached != all)
-    for (const Narrow& n : *narrow_)
+    for (const Narrow& n : narrow_)
       if (reaches(n)) reached = joined(reached, n.known);
   Known out = wide ? reached : nullptr;
   if (all != nullptr && out != all) {
-    auto narrow = std::make_shared<Knowledge>();
+    auto narrow = counted<Knowledge>();
     if (reached != all) narrow->narrow_release = all->happened;
     if (!wide) narrow->narrow_acquire = all->happened;
     out = joined(out, narrow);
   }
   if (unreleased_ == nullptr) return out;
-  auto unreleased = std::make_shared<Knowledge>();
+  auto unreleased = counted<Knowledge>();
   unreleased->unreleased = unreleased_->happened;
   return joined(out, unreleased);
 }

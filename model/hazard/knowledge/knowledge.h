@@ -1,10 +1,10 @@
 // What a thread knows to have happened, through which proxy, and how it passes that on.
 #pragma once
 #include <array>
-#include <memory>
 #include <vector>
 
 #include "model/hazard/knowledge/clock.h"
+#include "model/hazard/knowledge/counted.h"
 #include "model/hazard/knowledge/map_fences.h"
 #include "model/hazard/knowledge/sc_fences.h"
 #include "model/machine/order.h"
@@ -27,7 +27,7 @@ struct Knowledge {
   KnownScOrder sc;
 };
 // Shared by the lanes that know the same; nullptr: nothing.
-using Known = std::shared_ptr<const Knowledge>;
+using Known = Counted<const Knowledge>;
 
 // All that the other knows becomes known, in every sense.
 void join(Knowledge& to, const Knowledge& more);
@@ -58,7 +58,7 @@ class Message {
   // What a thread of `who` gets that acquires with that scope.
   Known acquire(machine::Scope scope, const Domain& who) const;
   // What was known at fence.sc's before the accesses that a load of it sees; nullptr: none were.
-  const std::shared_ptr<const KnownAtFences>& fenced() const { return fenced_; }
+  const Counted<const KnownAtFences>& fenced() const { return fenced_; }
   void write_behind(const KnownAtFences& fences);
   // All that was released, in any scope.
   const Known& all() const { return within_.front(); }
@@ -72,9 +72,9 @@ class Message {
     machine::Scope scope;
     Domain from;
   };
-  std::shared_ptr<std::vector<Narrow>> narrow_;  // nullptr: none, as nearly always; of copies too
+  std::vector<Narrow> narrow_;  // none, as nearly always
   Known unreleased_;
-  std::shared_ptr<const KnownAtFences> fenced_;
+  Counted<const KnownAtFences> fenced_;
 };
 
 }  // namespace bitwell::hazard

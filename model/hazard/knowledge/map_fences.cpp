@@ -23,7 +23,7 @@ void MapFences::acquire(uint64_t map, machine::Scope scope) { join(acquired[map]
 KnownMaps joined(const KnownMaps& a, const KnownMaps& b) {
   if (b == nullptr || a == b) return a;
   if (a == nullptr) return b;
-  auto out = std::make_shared<MapFences>(*a);
+  auto out = counted<MapFences>(*a);
   join(out->released, b->released);
   for (const auto& [map, seen] : b->acquired) join(out->acquired[map], seen);
   return out;

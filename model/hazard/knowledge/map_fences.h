@@ -3,9 +3,9 @@
 #pragma once
 #include <array>
 #include <map>
-#include <memory>
 
 #include "model/hazard/knowledge/clock.h"
+#include "model/hazard/knowledge/counted.h"
 #include "model/machine/order.h"
 
 namespace bitwell::hazard {
@@ -22,7 +22,7 @@ struct MapFences {
   void acquire(uint64_t map, machine::Scope scope);
 };
 // nullptr: there was no such fence.
-using KnownMaps = std::shared_ptr<const MapFences>;
+using KnownMaps = Counted<const MapFences>;
 
 KnownMaps joined(const KnownMaps& a, const KnownMaps& b);
 

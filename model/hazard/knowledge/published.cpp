@@ -17,9 +17,9 @@ void add_operations(Knowledge& to, const Warp& w, uint32_t lane, const Numbers& 
   }
 }
 
-std::shared_ptr<Knowledge> published(const Warp& w, uint32_t lane, const Known& known, uint32_t time,
-                                     const Numbers& ended) {
-  auto out = known == nullptr ? std::make_shared<Knowledge>() : std::make_shared<Knowledge>(*known);
+Counted<Knowledge> published(const Warp& w, uint32_t lane, const Known& known, uint32_t time,
+                             const Numbers& ended) {
+  auto out = known == nullptr ? counted<Knowledge>() : counted<Knowledge>(*known);
   out->happened.raise(w.unit, 1u << lane, time);
   add_operations(*out, w, lane, ended);
   add_sc_order(*out, w, 1u << lane);
@@ -27,7 +27,7 @@ std::shared_ptr<Knowledge> published(const Warp& w, uint32_t lane, const Known& 
 }
 
 Known published(const Warp& w, uint32_t lanes) {
-  auto out = std::make_shared<Knowledge>();
+  auto out = counted<Knowledge>();
   publish(*out, w, lanes);
   return out;
 }

@@ -9,8 +9,8 @@ Known published(const Warp& w, uint32_t lanes);
 // That becomes known there too, where already all is known that `last` has.
 void publish(Knowledge& to, const Warp& w, uint32_t lanes, const Knowledge* last = nullptr);
 // The same of one, up to an earlier time of its own.
-std::shared_ptr<Knowledge> published(const Warp& w, uint32_t lane, const Known& known, uint32_t time,
-                                     const Numbers& ended);
+Counted<Knowledge> published(const Warp& w, uint32_t lane, const Known& known, uint32_t time,
+                             const Numbers& ended);
 // What the lane's operations came to: those that it knows to have ended, and those that it has not waited
 // for.
 void add_operations(Knowledge& to, const Warp& w, uint32_t lane, const Numbers& ended);

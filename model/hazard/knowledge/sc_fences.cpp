@@ -64,7 +64,7 @@ KnownScOrder joined(const KnownScOrder& a, const KnownScOrder& b) {
   out.before.join(b->before);
   out.seen.join(b->seen);
   const bool same = out.before == a->before && out.seen == a->seen;
-  return same ? a : std::make_shared<ScOrder>(out);
+  return same ? a : counted<ScOrder>(out);
 }
 
 Lane::Sc& sc_of(Warp& w, uint32_t lane) {
@@ -105,8 +105,7 @@ void add_own_fences(KnownAtFences& to, const Warp& w, uint32_t lanes) {
       const Lane::Offer& offer = sc.offers[scope];
       const bool of_wider = scope + 1 < sc.offers.size() && sc.offers[scope + 1] == offer;
       if (offer.time == 0 || of_wider || knows(to.at(scope), w.unit, alike, offer.time)) continue;
-      auto then =
-          offer.known == nullptr ? std::make_shared<Knowledge>() : std::make_shared<Knowledge>(*offer.known);
+      auto then = offer.known == nullptr ? counted<Knowledge>() : counted<Knowledge>(*offer.known);
       then->sc = nullptr;
       then->happened.raise(w.unit, alike, offer.time);
       for (uint32_t rest_alike = alike; rest_alike != 0; rest_alike &= rest_alike - 1) {
@@ -126,8 +125,7 @@ void add_sc_order(Knowledge& to, const Warp& w, uint32_t lanes) {
     more.seen.join(w.lane(static_cast<uint32_t>(std::countr_zero(rest))).sc->seen);
   if (to.sc != nullptr) more.before = to.sc->before;
   add_own_fences(more.before, w, lanes);
-  to.sc = to.sc == nullptr ? std::make_shared<const ScOrder>(more)
-                           : joined(to.sc, std::make_shared<const ScOrder>(more));
+  to.sc = to.sc == nullptr ? counted<const ScOrder>(more) : joined(to.sc, counted<const ScOrder>(more));
 }
 
 bool fenced_before_seen(const Viewer& v, const Epoch& before) {

@@ -4,14 +4,14 @@
 #pragma once
 #include <array>
 #include <cstdint>
-#include <memory>
 
+#include "model/hazard/knowledge/counted.h"
 #include "model/machine/order.h"
 
 namespace bitwell::hazard {
 
 struct Knowledge;
-using Known = std::shared_ptr<const Knowledge>;
+using Known = Counted<const Knowledge>;
 struct Domain;
 
 // What was known at fences, by a scope that theirs has: within one CTA, within one cluster, anywhere.
@@ -44,7 +44,7 @@ struct ScOrder {
   KnownAtFences seen;    // at those that are before what was seen: known from the next fence.sc on
 };
 // Shared by those who know the same; nullptr: no fence.sc.
-using KnownScOrder = std::shared_ptr<const ScOrder>;
+using KnownScOrder = Counted<const ScOrder>;
 
 KnownScOrder joined(const KnownScOrder& a, const KnownScOrder& b);
 

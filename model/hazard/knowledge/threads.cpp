@@ -41,7 +41,7 @@ void Threads::synchronised(const Synchronisation& s, Cluster& c) {
     case SyncKind::cta_arrived: {
       Cluster::Bar& bar = c.bar(w.rank, s.which);
       auto& [all, last, first] = bar;
-      if (all == nullptr) all = std::make_shared<Knowledge>();
+      if (all == nullptr) all = counted<Knowledge>();
       publish(*all, w, s.lanes, last.get());
       if (last != w.known[lane]) last = w.known[lane];
       if (s.amount == 0) from_one_line(s, w, bar);

@@ -25,7 +25,7 @@ struct Cluster {
   // Of a barrier of a CTA: what those know who have arrived. Nobody else's, as all pass at once, and it is
   // over then. What the last of them knew is in it: most often all come with the same.
   struct Bar {
-    std::shared_ptr<Knowledge> all;  // nullptr: nobody has arrived
+    Counted<Knowledge> all;  // nullptr: nobody has arrived
     Known last;
     std::optional<Party> first;  // who has, where all threads are waited for
   };

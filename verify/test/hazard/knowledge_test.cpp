@@ -85,7 +85,7 @@ Clock& part(Knowledge& k, size_t which) {
 Known knowing(size_t which, UnitId unit) {
   Knowledge out;
   part(out, which).raise(unit, ~0u, 3);
-  return std::make_shared<Knowledge>(out);
+  return counted<Knowledge>(out);
 }
 
 // Becomes what another one is, and of that nothing is left.
@@ -190,7 +190,7 @@ TEST(Messages, OfTensorMapsAreByScopeAndMap) {
       MapFences more;
       more.release(other, Scope::gpu);
       more.acquire(8192, Scope::gpu);
-      const KnownMaps a = std::make_shared<MapFences>(fences), b = std::make_shared<MapFences>(more);
+      const KnownMaps a = counted<MapFences>(fences), b = counted<MapFences>(more);
       for (const KnownMaps& both : {joined(a, b), joined(b, a)}) {
         for (size_t scope = 0; scope < 3; ++scope) {
           EXPECT_EQ(both->released[scope].at(1, 0), fences.released[scope].at(1, 0));
@@ -206,9 +206,9 @@ TEST(Messages, OfTensorMapsAreByScopeAndMap) {
       Knowledge with, plain;
       with.maps = a;
       plain.happened.raise(4, 1, 1);
-      for (const Known& k : {joined(std::make_shared<Knowledge>(with), std::make_shared<Knowledge>(plain)),
-                             joined(std::make_shared<Knowledge>(plain), std::make_shared<Knowledge>(with)),
-                             joined(std::make_shared<Knowledge>(), std::make_shared<Knowledge>(with))}) {
+      for (const Known& k : {joined(counted<Knowledge>(with), counted<Knowledge>(plain)),
+                             joined(counted<Knowledge>(plain), counted<Knowledge>(with)),
+                             joined(counted<Knowledge>(), counted<Knowledge>(with))}) {
         ASSERT_NE(k->maps, nullptr);
         EXPECT_EQ(k->maps->acquired.at(4096)[0].at(1, 0), 3u);
       }
