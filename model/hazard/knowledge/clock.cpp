@@ -95,6 +95,10 @@ void Clock::raise(UnitId unit, uint32_t lanes, uint32_t time) {
     at->most = std::max(at->most, time);
     return;
   }
+  if (lanes == ~0u && !there) {  // as at a CTA's first barrier
+    entries_.insert(at, {unit, time});
+    return;
+  }
   const auto lane = static_cast<uint32_t>(std::countr_zero(lanes));
   if (std::has_single_bit(lanes)) {
     if (!there) {
