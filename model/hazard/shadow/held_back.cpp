@@ -211,6 +211,12 @@ bool HeldBack::clash_of_pieces(const machine::Access& a, const Even& even) {
     const bool begun = offset < shared_.pages.size() * kPageBytes &&
                        (shared_.lines[offset / kLineBytes] & looked_at) == usual;
     Who* piece = begun ? shared_.who.data() + (offset >> shift) : begun_piece<kWrites>(address);
+    if (even.shift == kLineShift) {  // of its own
+      low_bits |= piece == nullptr ? 0 : address;
+      out |= piece != nullptr && clash<kWrites>(meeting, *piece, first + lane * apart);
+      rest &= rest - 1;
+      continue;
+    }
     // Lanes in turn that are in that line.
     const auto in_turn = static_cast<uint32_t>(std::countr_one(rest >> lane));
     const uint32_t together = std::min(in_turn, even.in_line(address));
@@ -296,7 +302,7 @@ HeldBack::Reached HeldBack::reach(const machine::Access& a, const Cluster& c) {
 
 HeldBack::Even HeldBack::even(const machine::Access& a, bool row) {
   const auto lane = [](uint32_t lanes) { return static_cast<uint32_t>(std::countr_zero(lanes)); };
-  Even out{true, a.bytes, a.addresses[0], std::countr_zero(kLineBytes)};
+  Even out{true, a.bytes, a.addresses[0], kLineShift};
   if (!row) {
     const uint32_t first = lane(a.lanes), others = a.lanes & (a.lanes - 1);
     out.apart = (others >> 1 & 1u << first) != 0 ? a.addresses[first + 1] - a.addresses[first] : 0;

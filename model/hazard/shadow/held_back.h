@@ -114,6 +114,7 @@ class HeldBack {
   // pieces have it.
   using Line = uint32_t;
   static constexpr uint64_t kLineBytes = 128;
+  static constexpr int kLineShift = std::countr_zero(kLineBytes);
   static constexpr Line kPieces = 1, kRead = 2, kWritten = 4;
   static constexpr uint64_t kMostOfRow = 64;  // bytes of a thread
   static constexpr int kBytesAt = 3, kThreadAt = 6;
