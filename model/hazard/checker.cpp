@@ -341,7 +341,7 @@ void Checker::synchronised(const Synchronisation& s, Cluster& c) {
     case SyncKind::issued: return operations_.issued(s, c);
     case SyncKind::finished:
       c.operations.erase(s.which);
-      c.mma_operations.erase(s.which);
+      if (!c.mma_operations.empty()) c.mma_operations.erase(s.which);
       return;
     case SyncKind::copies_committed:
     case SyncKind::copies_waited:
@@ -397,7 +397,7 @@ bool Checker::passes_over(const std::array<uint32_t, 3>& cta, int warp, int ptx_
   if (addresses_ && addresses_->asks_for_reads(ptx_line)) return false;
   // Its number is by when it first does anything.
   if (!held_back_) clusters_.warp_of(clusters_.with(cta), cta, warp);
-  ledger_.findings.next_access();
+  ledger_.findings.pass(1);
   return true;
 }
 

@@ -9,7 +9,7 @@
 
 namespace bitwell::hazard {
 
-bool Addresses::access(const machine::Access& a, Cluster& c) {
+bool Addresses::asked(const machine::Access& a, Cluster& c) {
   if (heap_call(a, c)) return true;
   inside_its_object(a);
   follow_handed_over(a, c);
@@ -63,6 +63,7 @@ bool holds_all(const Object& object, uint64_t low, uint64_t high, uint64_t bytes
 }  // namespace
 
 bool Addresses::asks_for(const machine::Access& a) const {
+  if (objects_->nothing_at(a.ptx_line)) return false;
   if (objects_->heap_at(a.ptx_line) != Objects::Heap::none || !objects_->local_pointers()->none())
     return true;
   const Object* const object = object_of(a);

@@ -30,13 +30,17 @@ class Addresses {
   }
   // Whether nothing is found of what lanes reach by that instruction, whatever it is.
   bool passes(const machine::Access& a) const {
-    return object_of(a) == nullptr && objects_->heap_at(a.ptx_line) == Objects::Heap::none &&
-           objects_->local_pointers()->none();
+    return objects_->nothing_at(a.ptx_line) ||
+           (object_of(a) == nullptr && objects_->heap_at(a.ptx_line) == Objects::Heap::none &&
+            objects_->local_pointers()->none());
   }
   // Whether it is the act of malloc or free, and not an access.
-  bool access(const machine::Access& a, Cluster& c);
+  bool access(const machine::Access& a, Cluster& c) {
+    return !objects_->nothing_at(a.ptx_line) && asked(a, c);
+  }
 
  private:
+  bool asked(const machine::Access& a, Cluster& c);
   bool heap_call(const machine::Access& a, Cluster& c);
   void freed(const machine::Access& a, Cluster& c);
   const Object* object_of(const machine::Access& a) const {

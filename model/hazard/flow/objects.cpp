@@ -69,6 +69,13 @@ Objects::Objects(const isa::Program& program, std::vector<Object> places) : plac
     put(reads_, use.line, read && !again ? flow.object_of(*read) : std::nullopt);
     put(writes_, use.line, written && !again ? flow.object_of(*written) : std::nullopt);
   }
+  none_elsewhere_ = local_pointers_->none();
+  nothing_.resize(std::max({reads_.size(), writes_.size(), heap_.size()}));
+  for (size_t i = 0; i < nothing_.size(); ++i) {
+    const int line = static_cast<int>(i);
+    nothing_[i] = static_cast<uint8_t>(none_elsewhere_ && read_at(line) == nullptr &&
+                                       written_at(line) == nullptr && heap_at(line) == Heap::none);
+  }
 }
 
 }  // namespace bitwell::hazard

@@ -52,6 +52,12 @@ class Objects {
     return i < heap_.size() ? heap_[i] : Heap::none;
   }
 
+  // Whether none of that is so of the line's accesses, whatever they reach.
+  bool nothing_at(int line) const {
+    const auto i = static_cast<size_t>(line);
+    return i < nothing_.size() ? nothing_[i] != 0 : none_elsewhere_;
+  }
+
  private:
   using ByLine = std::vector<std::optional<size_t>>;
   void find_heap_calls(const isa::Program& program);
@@ -63,6 +69,8 @@ class Objects {
   std::vector<Object> places_;
   ByLine reads_, writes_;
   std::vector<Heap> heap_;
+  std::vector<uint8_t> nothing_;
+  bool none_elsewhere_ = false;  // of lines behind those
   std::shared_ptr<const LocalPointers> local_pointers_;
 };
 
