@@ -166,6 +166,16 @@ void Checker::hold_back_no_more(Cluster& c) {
   spent_ = std::move(held_back_);
 }
 
+// Such as all that is done for an Access that is kept: else false, and nothing is done.
+bool Checker::hold_back(const machine::Row& row) {
+  if (addresses_ && !addresses_->passes(row.ptx_line)) return false;
+  if (!held_back_->keep(row, clusters_.with(row.cta))) return false;
+  ledger_.findings.pass(1);
+  conflicts_.next_event();
+  last_part_ = {};
+  return true;
+}
+
 void Checker::hold_back(const Synchronisation& s, Cluster& c) {
   switch (s.kind) {
     case SyncKind::cta_arrived: held_back_->arrived(s.which, s.amount); break;
@@ -237,7 +247,8 @@ bool may_be_row(const machine::Access& a) {
 
 // As most often: a row like the last one by that instruction, if that is all there is to it.
 bool Checker::tell(const machine::Row& row) {
-  LanesWay* const way = held_back_ ? nullptr : known_way(row);
+  if (held_back_) return hold_back(row);
+  LanesWay* const way = known_way(row);
   if (way == nullptr || !way->as_row ||
       !page_row(row.address, row.bytes, row.unchanged, *way->cluster, way->row))
     return false;

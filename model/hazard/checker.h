@@ -105,6 +105,7 @@ class Checker {
   void told(const machine::Access& a, Cluster& c);
   void access(const machine::Access& a, Cluster& c);
   bool holds_back(const machine::Access& a, Cluster& c);
+  bool hold_back(const machine::Row& row);
   void hold_back(const machine::Synchronisation& s, Cluster& c);
   void tell_held_back(Cluster& c);
   void hold_back_no_more(Cluster& c);

@@ -436,7 +436,7 @@ void tell_lanes(const isa::AddressUse& use, AccessKind kind, Context& context, u
     there.consecutive = true;
     unchanged = unchanged_lanes(*store, context, ~0u, there);
   }
-  if (Apart* const taker = context.cta.cluster.taker_of_rows(); taker != nullptr && apart == size) {
+  if (TakesRows* const taker = context.cta.cluster.taker_of_rows(); taker != nullptr && apart == size) {
     const int line = context.cta.line(context.warp.splits[context.split_index]).ptx;
     if (taker->tell({kind, use.order, context.cta.index, context.warp.index, line, first, size, unchanged}))
       return;

@@ -52,7 +52,8 @@ Cluster::Cluster(Grid& g, std::array<uint32_t, 3> first)
   each_access_watched_ =
       g.options.follow != nullptr ||
       std::any_of(observers.begin(), observers.end(), [](const auto& o) { return o.accesses && !o.pieces; });
-  if (observers.size() == 1 && !each_access_watched_) taker_of_rows_ = apart_of(observers.front());
+  if (observers.size() == 1 && !each_access_watched_)
+    taker_of_rows_ = g.parallel != nullptr ? g.parallel->taker_of_rows() : apart_of(observers.front());
   const Policy policy = g.options.schedule.policy;
   yielded_ = g.options.chooser != nullptr;  // behind every effect
   exploring_ = yielded_ || (policy != Policy::lazy && policy != Policy::eager);

@@ -15,7 +15,7 @@
 
 namespace bitwell::run {
 
-class Apart;
+class TakesRows;
 class Timekeeper;
 struct Earliest;
 struct Taker;
@@ -127,8 +127,8 @@ class Cluster {
     return {first_, decltype(machine::Event::what)(std::in_place_type<What>, Made{make})};
   }
   void tell_access(const machine::Event& event) const;
-  // Who alone watches, and takes rows (Apart::tell); or nullptr.
-  Apart* taker_of_rows() const { return taker_of_rows_; }
+  // Who alone watches, if he takes rows; or nullptr.
+  TakesRows* taker_of_rows() const { return taker_of_rows_; }
   // To be called only where not each access is watched.
   void tell(const machine::ByTurns& accesses) const;
   // To be called only where accesses are watched.
@@ -187,7 +187,7 @@ class Cluster {
   Took* counted_ = nullptr;
   bool watched_ = false;
   bool accesses_watched_ = false, each_access_watched_ = false;
-  Apart* taker_of_rows_ = nullptr;
+  TakesRows* taker_of_rows_ = nullptr;
   std::unique_ptr<LastWriters> writers_;
   void tell(const machine::Event& event) const;
   void tell(machine::OperationStep::Kind kind, const machine::Agent& agent) const;

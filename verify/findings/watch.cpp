@@ -33,6 +33,8 @@ class OfOneCluster : public run::Apart::One {
     checker_->tell(event);
     return checker_->found_in_global() ? hazard::Separate::kInGlobal : std::string_view();
   }
+  // What comes of such is known already.
+  bool tell(const machine::Row& row) override { return checker_->tell(row); }
   bool passes_over(const std::array<uint32_t, 3>& cta, int warp, int ptx_line) override {
     return checker_->passes_over(cta, warp, ptx_line);
   }

@@ -34,6 +34,7 @@ class Addresses {
            (object_of(a) == nullptr && objects_->heap_at(a.ptx_line) == Objects::Heap::none &&
             objects_->local_pointers()->none());
   }
+  bool passes(int ptx_line) const { return objects_->nothing_at(ptx_line); }
   // Whether it is the act of malloc or free, and not an access.
   bool access(const machine::Access& a, Cluster& c) {
     return !objects_->nothing_at(a.ptx_line) && asked(a, c);

@@ -232,34 +232,50 @@ bool HeldBack::clash_of_pieces(const machine::Access& a, const Even& even) {
   return out || (low_bits & ((1u << shift_) - 1)) != 0;
 }
 
+HeldBack::LinePlace HeldBack::begun_line(uint64_t address, int shift, bool writes) {
+  const auto [memory, number] = place_of(address);
+  Page& page = memory->pages[number];
+  page.shift = std::min(page.shift, static_cast<int8_t>(shift));
+  page.written |= writes;
+  return {memory, number * (kPageBytes / kLineBytes) + address / kLineBytes % (kPageBytes / kLineBytes)};
+}
+
 template <bool kWrites>
 bool HeldBack::clash_of_lines(const machine::Access& a) {
   const int bytes = std::countr_zero(a.bytes);
   const auto each = static_cast<uint32_t>(kLineBytes >> bytes);  // lanes of a line
   bool out = false;
   for (uint32_t lane = 0; lane < kLanes; lane += each) {
-    const uint64_t address = a.addresses[lane];
-    const auto [memory, number] = place_of(address);
-    Page& page = memory->pages[number];
-    page.shift = std::min(page.shift, static_cast<int8_t>(bytes));
-    page.written |= kWrites;
-    const size_t at = number * (kPageBytes / kLineBytes) + address / kLineBytes % (kPageBytes / kLineBytes);
-    Line& line = memory->lines[at];
-    const Line row = thread_of(a.warp, lane) << kThreadAt | static_cast<Line>(bytes) << kBytesAt;
-    const Line does = kWrites ? kWritten : kRead;
-    if (line >> 2 * kBits != meeting_) {
-      line = meeting_ << 2 * kBits | row | does;
-    } else if ((line & (kRow | kPieces)) == row) {
-      line |= does;
-    } else {
-      by_pieces(*memory, at);
-      const auto pieces = static_cast<uint32_t>(kLineBytes >> shift_);
-      Who* const who = memory->who.data() + at * pieces;
-      for (uint32_t i = 0; i < pieces; ++i)
-        out |= clash<kWrites>(meeting_, who[i], thread_of(a.warp, lane + (i >> (bytes - shift_))));
-    }
+    const auto [memory, at] = begun_line(a.addresses[lane], bytes, kWrites);
+    if (row_reaches(memory->lines[at], row_of(a.warp, lane, bytes), kWrites)) continue;
+    by_pieces(*memory, at);
+    const auto pieces = static_cast<uint32_t>(kLineBytes >> shift_);
+    Who* const who = memory->who.data() + at * pieces;
+    for (uint32_t i = 0; i < pieces; ++i)
+      out |= clash<kWrites>(meeting_, who[i], thread_of(a.warp, lane + (i >> (bytes - shift_))));
   }
   return out;
+}
+
+bool HeldBack::keep(const machine::Row& row, const Cluster& c) {
+  const bool writes = row.kind == AccessKind::write;
+  if (stopped_ || row.kind == AccessKind::update || row.order.semantics != machine::Semantics::weak ||
+      row.order.proxy != machine::Proxy::generic || row.address % kLineBytes != 0 || !watched(row.address) ||
+      row.bytes > kMostOfRow || row.bytes >> shift_ == 0 || kept_.size() + 1 >= most_)
+    return false;
+  const int bytes = std::countr_zero(row.bytes);
+  for (uint32_t lane = 0; lane < kLanes; lane += static_cast<uint32_t>(kLineBytes >> bytes)) {
+    const auto [memory, at] = begun_line(row.address + lane * row.bytes, bytes, writes);
+    // Lines before this one were reached by nobody else: to reach them again changes nothing.
+    if (!row_reaches(memory->lines[at], row_of(row.warp, lane, bytes), writes)) return false;
+  }
+  cta_ = row.cta;
+  const Warp* const warp = c.warp(0, row.warp);
+  did_[static_cast<size_t>(row.warp)] = {~0u, warp == nullptr ? 1 : warp->time};
+  finest_ = std::min(finest_, bytes);
+  kept_.emplace_back(row.address, row.bytes, ~0u, 0u, moment(row.warp, warp), row.ptx_line,
+                     static_cast<uint32_t>(row.bytes), row.kind, false);
+  return true;
 }
 
 bool HeldBack::anybody(const machine::Access& a) {
@@ -322,16 +338,19 @@ HeldBack::Even HeldBack::even(const machine::Access& a, bool row) {
   return out;
 }
 
-void HeldBack::keep(const machine::Access& a, const Warp* warp, const Even& even) {
-  uint32_t& moment = moment_of_[static_cast<size_t>(a.warp)];
+uint32_t HeldBack::moment(int warp, const Warp* of) {
+  uint32_t& moment = moment_of_[static_cast<size_t>(warp)];
   if (moment == 0) {
-    moments_.push_back(
-        {a.warp, warp == nullptr ? 1 : warp->time, warp == nullptr ? OfLanes<Known>{} : warp->known});
+    moments_.push_back({warp, of == nullptr ? 1 : of->time, of == nullptr ? OfLanes<Known>{} : of->known});
     moment = static_cast<uint32_t>(moments_.size());
   }
+  return moment - 1;
+}
+
+void HeldBack::keep(const machine::Access& a, const Warp* warp, const Even& even) {
   // Made where it stays: who copies what was just written part by part waits for that.
-  kept_.emplace_back(even.holds ? even.of_lane_0 : lists_.size(), even.apart, a.lanes, a.met, moment - 1,
-                     a.ptx_line, static_cast<uint32_t>(a.bytes), a.kind, !even.holds);
+  kept_.emplace_back(even.holds ? even.of_lane_0 : lists_.size(), even.apart, a.lanes, a.met,
+                     moment(a.warp, warp), a.ptx_line, static_cast<uint32_t>(a.bytes), a.kind, !even.holds);
   if (even.holds) return;
   for (uint32_t rest = a.lanes; rest != 0; rest &= rest - 1)
     lists_.push_back(a.addresses[static_cast<size_t>(std::countr_zero(rest))]);

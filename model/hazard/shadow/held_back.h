@@ -11,6 +11,7 @@
 #include "model/hazard/shadow/clusters.h"
 #include "model/machine/event.h"
 #include "model/machine/memory/memory.h"
+#include "model/machine/row.h"
 
 namespace bitwell::hazard {
 
@@ -37,6 +38,9 @@ class HeldBack {
   };
   // Lanes of the cluster's CTA reach memory.
   Reached reach(const machine::Access& a, const Cluster& c);
+  // The same of such an access, if it need not be told and each line that it reaches is one of threads side
+  // by side; else false, and it may be as if nothing were done.
+  bool keep(const machine::Row& row, const Cluster& c);
   // From now on of shared memory alone.
   void leave_global() { of_global_ = false; }
   // Whether one of the pages of global memory that the lanes reach was written.
@@ -175,6 +179,26 @@ class HeldBack {
   // Of all lanes side by side, from the begin of a line on.
   template <bool kWrites>
   bool clash_of_lines(const machine::Access& a);
+  // Where the line at that address is, of which threads side by side reach 1 << shift bytes each.
+  struct LinePlace {
+    Memory* memory;
+    size_t line;
+  };
+  LinePlace begun_line(uint64_t address, int shift, bool writes);
+  // Whether that line is of those threads alone, and then they have reached it.
+  bool row_reaches(Line& line, Line row, bool writes) const {
+    const Line does = writes ? kWritten : kRead;
+    if (line >> 2 * kBits != meeting_)
+      line = meeting_ << 2 * kBits | row | does;
+    else if ((line & (kRow | kPieces)) == row)
+      line |= does;
+    else
+      return false;
+    return true;
+  }
+  static Line row_of(int warp, uint32_t lane, int shift) {
+    return thread_of(warp, lane) << kThreadAt | static_cast<Line>(shift) << kBytesAt;
+  }
   // Marked as reached by several; whether anybody was there.
   bool anybody(const machine::Access& a);
   // Calls visit(who, lane) for the pieces that the lanes reach.
@@ -206,6 +230,8 @@ class HeldBack {
   }
   void make_pieces(Memory& memory, size_t line) const;
   void keep(const machine::Access& a, const Warp* warp, const Even& even);
+  // The number of the moment that it is for the warp, from 0 on.
+  uint32_t moment(int warp, const Warp* of);
   void forget_kept();
   void next_meeting();
   machine::Access access_of(const Kept& k, const Moment& m,

@@ -11,12 +11,20 @@
 
 namespace bitwell::run {
 
-class Apart {
+class TakesRows {
+ public:
+  virtual ~TakesRows() = default;
+  // To be told of such an access, if that is all there is to know of it; else false, and it is to be told of
+  // the event.
+  virtual bool tell(const machine::Row& row) = 0;
+};
+
+class Apart : public TakesRows {
  public:
   // Who is told of one cluster alone.
-  class One {
+  class One : public TakesRows {
    public:
-    virtual ~One() = default;
+    using TakesRows::tell;
     // Returns why all clusters are to be told of together, one after the other, as far as that shows already;
     // empty: nothing says so.
     virtual std::string_view tell(const machine::Event& event) = 0;
@@ -27,7 +35,7 @@ class Apart {
     // To be called behind its last event: likewise.
     virtual std::string ended() = 0;
   };
-  virtual ~Apart() = default;
+  using TakesRows::tell;
   // A launch's clusters begin, from its first one on.
   virtual void begin() = 0;
   // By any host thread, which then calls the one's functions.
@@ -37,8 +45,6 @@ class Apart {
   virtual void add(One& one) = 0;
   // Of all of them together: nothing that was told apart counts.
   virtual void tell(const machine::Event& event) = 0;
-  // Likewise of such an access, if that is all it has to know; else false, and it is to be told of the event.
-  virtual bool tell(const machine::Row& row) = 0;
 };
 
 // The `tell` of an observer that is one.

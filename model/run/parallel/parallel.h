@@ -9,6 +9,7 @@
 #include "model/isa/form/program.h"
 #include "model/machine/claim/claims.h"
 #include "model/run/launch.h"
+#include "model/run/parallel/apart.h"
 
 namespace bitwell::run {
 
@@ -44,6 +45,8 @@ class Parallel {
                            int /*ptx_line*/) const {
     return false;
   }
+  // Who alone watches the cluster that is about to run, or nullptr.
+  virtual TakesRows* taker_of_rows() const { return nullptr; }
 
  private:
   Locks& locks_;

@@ -252,10 +252,10 @@ std::array<uint32_t, 3> SideBySide::first_of(size_t cluster) const {
 
 // Returns why what it has done does not count; empty: it does.
 std::string SideBySide::run_cluster(Worker& worker, size_t number) {
-  Cluster cluster(worker.grid, first_of(number));
-  cluster.number = static_cast<uint32_t>(number);
   Said& said = worker.now = {number, {Notes(grid_.options.strict), {}}, {}, {}, {}, 0};
   if (apart_ != nullptr) said.watched = apart_->one();
+  Cluster cluster(worker.grid, first_of(number));
+  cluster.number = static_cast<uint32_t>(number);
   const LossesApart::Here apart(said.lost);
   worker.begun = worker.flight.time();
   worker.look_at = kLong;

@@ -53,6 +53,7 @@ class SideBySide {
     bool goes_on(uint64_t time) const override;
     bool passes_over(const machine::Region& at, const std::array<uint32_t, 3>& cta, int warp,
                      int ptx_line) const override;
+    TakesRows* taker_of_rows() const override { return now.watched.get(); }
     Options with_observer(Options options);
     SideBySide& all;
     machine::Claims* const before;

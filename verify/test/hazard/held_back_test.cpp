@@ -21,7 +21,9 @@ class Both {
         trace_({1, 1, 1}, {1, 1, 1}, once),
         holds_(of_launch.of_one_cluster(std::move(spare))) {
     trace_.checker.keep(1000);
-    trace_.also = [this](const machine::Event& event) { holds_->tell(event); };
+    trace_.also = [this, rows = seed % 2 == 0](const machine::Event& event) {
+      rows ? tell_as_rows(*holds_, event) : holds_->tell(event);
+    };
     warps_ = 1 + draw(4);
     mostly_clean_ = draw(3) != 0;
     strong_ = draw(4) == 0;

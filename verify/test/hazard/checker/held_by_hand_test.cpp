@@ -9,14 +9,19 @@
 namespace bitwell::hazard::held_by_hand {
 namespace {
 
-// Told of the same run: one checker that is told of each access at once, and one that holds back what it can.
+// Told of the same run: one checker that is told of each access at once, one that holds back what it can, and
+// one that is told of rows, too.
 class Held {
  public:
   Held() {
     Checker of_launch({1, 1, 1}, {1, 1, 1});
     of_launch.reached_by_lanes();
     holds_ = of_launch.of_one_cluster();
-    told.also = [this](const machine::Event& event) { holds_->tell(event); };
+    takes_rows_ = of_launch.of_one_cluster();
+    told.also = [this](const machine::Event& event) {
+      holds_->tell(event);
+      tell_as_rows(*takes_rows_, event);
+    };
   }
   // Lanes of a warp, each by itself, side by side.
   void row(int line, int warp, AccessKind kind, uint64_t address, uint64_t bytes = 4, uint32_t lanes = kAll) {
@@ -35,11 +40,15 @@ class Held {
   void meet_in_warp(int warp) { told.meets(90, {{}, warp, kAll}, Sync::warp_met); }
   void meet() { told.bar(91, {{{}, 0, kAll}, {{}, 1, kAll}}); }
   Lines of_held() const {
-    Lines out;
-    for (const Finding& f : holds_->findings())
-      out.push_back(std::string(row_of(f.kind).name) + " " + std::to_string(f.earlier.site.ptx_line) + " " +
-                    std::to_string(f.later.site.ptx_line));
-    return out;
+    const auto lines_of = [](const Checker& checker) {
+      Lines out;
+      for (const Finding& f : checker.findings())
+        out.push_back(std::string(row_of(f.kind).name) + " " + std::to_string(f.earlier.site.ptx_line) + " " +
+                      std::to_string(f.later.site.ptx_line));
+      return out;
+    };
+    EXPECT_EQ(lines_of(*takes_rows_), lines_of(*holds_));
+    return lines_of(*holds_);
   }
   // When the cluster has ended: whether something may be missing.
   bool forgot_too_much() const { return holds_->of_cluster().forgot_too_much; }
@@ -47,7 +56,7 @@ class Held {
   Trace told;
 
  private:
-  std::unique_ptr<Checker> holds_;
+  std::unique_ptr<Checker> holds_, takes_rows_;
 };
 
 constexpr AccessKind kRead = AccessKind::read, kWrite = AccessKind::write;

@@ -2,6 +2,7 @@
 // only under some schedule, each in every scope, CTA, warp and lane.
 #pragma once
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -32,6 +33,17 @@ inline uint64_t shared(uint32_t rank, uint64_t offset) {
   return machine::kSharedWindow + (uint64_t{rank} << machine::kRankShift) + offset;
 }
 inline uint64_t global(uint64_t offset) { return machine::kBuffers + offset; }
+
+// As a run tells it: rows without an event, where that is enough.
+inline void tell_as_rows(Checker& checker, const machine::Event& event) {
+  const auto* const a = std::get_if<machine::Access>(&event.what);
+  if (a != nullptr && a->operation == 0 && a->met == 0 && !a->mbarrier && a->rows == 0 &&
+      a->kind != machine::AccessKind::update && std::has_single_bit(a->bytes) && in_row(*a) &&
+      checker.tell(
+          {a->kind, a->order, a->cta, a->warp, a->ptx_line, a->addresses[0], a->bytes, a->unchanged}))
+    return;
+  checker.tell(event);
+}
 
 class Trace {
  public:
