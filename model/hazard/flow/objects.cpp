@@ -71,10 +71,11 @@ Objects::Objects(const isa::Program& program, std::vector<Object> places) : plac
   }
   none_elsewhere_ = local_pointers_->none();
   nothing_.resize(std::max({reads_.size(), writes_.size(), heap_.size()}));
+  const auto asks = [](const Object* object) { return object != nullptr && !object->holds_everything(); };
   for (size_t i = 0; i < nothing_.size(); ++i) {
     const int line = static_cast<int>(i);
-    nothing_[i] = static_cast<uint8_t>(none_elsewhere_ && read_at(line) == nullptr &&
-                                       written_at(line) == nullptr && heap_at(line) == Heap::none);
+    nothing_[i] = static_cast<uint8_t>(none_elsewhere_ && !asks(read_at(line)) && !asks(written_at(line)) &&
+                                       heap_at(line) == Heap::none);
   }
 }
 

@@ -23,6 +23,8 @@ struct Object {
   std::vector<uint64_t> elsewhere{};  // other offsets: of a local variable, by who called its function
 
   bool holds(uint64_t at, uint64_t bytes) const;
+  // Whatever is of its space, as the one array of dynamic shared memory does where no other variable is.
+  bool holds_everything() const { return offset == 0 && size == 0; }
 };
 // The space of a generic address, and the address as offsets of objects there count.
 struct ObjectPlace {
