@@ -270,7 +270,7 @@ void Operations::reach_by_turns(std::span<Way* const> found, const machine::ByTu
 }
 
 bool Operations::find(Way& way, const machine::Access& a, Cluster& c) {
-  const auto mma = c.mma_operations.find(a.operation);
+  const auto mma = c.mma_operations.empty() ? c.mma_operations.end() : c.mma_operations.find(a.operation);
   if (c.starting != nullptr && mma == c.mma_operations.end()) c.mma_operations[a.operation] = c.starting;
   Warpgroup* const group = mma != c.mma_operations.end() ? mma->second : c.starting;
   c.starting = nullptr;

@@ -33,7 +33,7 @@ class Counted {
     std::swap(held_, other.held_);
     return *this;
   }
-  ~Counted() {
+  [[gnu::always_inline]] ~Counted() {
     if (held_ != nullptr && --held_->holders == 0) end();
   }
 

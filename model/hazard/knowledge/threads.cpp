@@ -44,7 +44,7 @@ void Threads::synchronised(const Synchronisation& s, Cluster& c) {
       if (all == nullptr) all = counted<Knowledge>();
       publish(*all, w, s.lanes, last.get());
       if (last != w.known[lane]) last = w.known[lane];
-      if (s.amount == 0) from_one_line(s, w, bar);
+      if (s.amount == 0 && !(first && first->site.ptx_line == s.ptx_line)) from_one_line(s, w, bar);
       ++w.time;
       return;
     }
@@ -64,7 +64,6 @@ void Threads::synchronised(const Synchronisation& s, Cluster& c) {
 }
 
 void Threads::from_one_line(const Synchronisation& s, const Warp& w, Cluster::Bar& bar) {
-  if (bar.first && bar.first->site.ptx_line == s.ptx_line) return;
   const Party me{{s.ptx_line, Actor::thread, machine::AccessKind::update, {}},
                  w.cta,
                  w.number,
