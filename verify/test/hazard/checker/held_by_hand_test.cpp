@@ -94,13 +94,30 @@ TEST(HeldByHand, LanesThatMeetForAnAccessStandForEachOther) {
               }
 }
 
-// Lanes at even distances that are no pieces' reach bytes of more pieces than there are lanes.
+// Lanes at even distances that are no pieces' reach bytes of more pieces than there are lanes; so do lanes
+// that each reach a line of their own, but begin within a piece.
 TEST(HeldByHand, ALaneMayReachBytesOfTwoPieces) {
-  Held h;
-  h.told.access(1, {{}, 0, 3}, kRead, shared(0, 128), {}, 4, 2);
-  h.row(2, 1, kWrite, shared(0, 132), 4, 1);
-  EXPECT_EQ(h.told.kinds(), Lines{"race 1 2"});
-  EXPECT_EQ(h.of_held(), Lines{"race 1 2"});
+  for (const auto& [first, apart] : {std::pair{128, 2}, {130, 256}}) {
+    Held h;
+    h.told.access(1, {{}, 0, 3}, kRead, shared(0, static_cast<uint64_t>(first)), {}, 4,
+                  static_cast<uint64_t>(apart));
+    h.row(2, 1, kWrite, shared(0, 132), 4, 1);
+    EXPECT_EQ(h.told.kinds(), Lines{"race 1 2"}) << apart;
+    EXPECT_EQ(h.of_held(), Lines{"race 1 2"}) << apart;
+  }
+}
+
+// The one that would make it full comes as an event, and is told with all before it.
+TEST(HeldByHand, NoMoreRowsAreKeptThanThereIsRoomFor) {
+  HeldBack held(4);
+  held.begin(true);
+  const Cluster none;
+  const std::array<uint32_t, 3> cta{};
+  uint32_t kept = 0;
+  for (uint64_t i = 0; i < 8; ++i)
+    kept += held.keep({kWrite, {}, cta, 0, 1, shared(0, 128 * i), 4, 0}, none) ? 1 : 0;
+  EXPECT_EQ(kept, 3U);
+  EXPECT_FALSE(held.full());
 }
 
 // Two warps read together what nobody writes; then one of them, or a third one, does.
