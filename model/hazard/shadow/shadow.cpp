@@ -11,9 +11,9 @@ ShadowPage::Row* ShadowPage::kept_row(const CellRow& row) {
   if (has_cells()) return nullptr;
   for (Row& kept : rows())
     if (kept.of(row)) return &kept;
-  const Row more{static_cast<uint8_t>(row.first), static_cast<uint8_t>(row.lane),
-                 static_cast<uint8_t>(row.lanes), static_cast<uint8_t>(row.apart),
-                 static_cast<uint16_t>(row.each), static_cast<uint16_t>(row.step)};
+  const Row more{{static_cast<uint8_t>(row.first), static_cast<uint8_t>(row.lane),
+                  static_cast<uint8_t>(row.lanes), static_cast<uint8_t>(row.apart),
+                  static_cast<uint16_t>(row.each), static_cast<uint16_t>(row.step)}};
   const auto beside = [&](const Row& kept) { return more.end() <= kept.first || kept.end() <= more.first; };
   if (row_count_ >= kMostRows || !std::ranges::all_of(rows(), beside) || !more.of(row)) {
     rows_to_cells();
@@ -72,7 +72,7 @@ std::span<ShadowPage::Row> ShadowPage::parts_of(uint64_t first, uint64_t end) {
   std::copy_backward(part, begin + row_count_, begin + row_count_ + 1);
   ++row_count_;
   const auto count = static_cast<uint16_t>(end - first);
-  *part = {static_cast<uint8_t>(first), 0, 1, 1, count, count};
+  *part = {{static_cast<uint8_t>(first), 0, 1, 1, count, count}};
   return {part, 1};
 }
 
