@@ -9,6 +9,7 @@
 #include "model/machine/tensor/tensor_map_bytes.h"
 #include "model/ptx/parse.h"
 #include "model/run/launch.h"
+#include "model/run/watch/follow.h"
 #include "verify/fuzz/outcome.h"
 #include "verify/fuzz/ptx_module.h"
 
@@ -64,16 +65,23 @@ std::vector<std::byte> argument(const isa::Parameter& parameter, uint64_t addres
 
 // What a run leaves.
 struct Left {
-  std::vector<std::byte> memory;  // of all buffers
-  std::string printed;
+  struct Done {
+    std::vector<std::byte> memory;  // of all buffers
+    std::string printed;
+    uint64_t warp_instructions = 0;
+    bool operator==(const Done&) const = default;
+  } done;
   uint64_t lane_instructions = 0;
-  bool operator==(const Left&) const = default;
+  bool passed_branches = false;  // those that hang on a value that was never written: there is a note of it
+  bool operator==(const Left& other) const {
+    return done == other.done && lane_instructions == other.lane_instructions;
+  }
 };
 
 // `choices`: those that are left for the buffers.
 Left run_once(const isa::Program& program, const run::Shape& shape, run::Options options, Choices choices) {
   Left out;
-  options.print = [&](std::string_view part) { out.printed += part; };
+  options.print = [&](std::string_view part) { out.done.printed += part; };
   const isa::Function& entry = program.functions[static_cast<size_t>(program.entry)];
   machine::Memory memory;
   std::vector<machine::Region*> buffers;
@@ -88,9 +96,15 @@ Left run_once(const isa::Program& program, const run::Shape& shape, run::Options
     buffers.push_back(&buffer);
     arguments.push_back(argument(entry.params[i], buffer.base(), choice));
   }
-  out.lane_instructions = run::run(program, shape, arguments, memory, options).lane_instructions;
+  const run::RunResult result = run::run(program, shape, arguments, memory, options);
+  out.done.warp_instructions = result.warp_instructions;
+  out.lane_instructions = result.lane_instructions;
+  out.passed_branches = std::any_of(result.notes.begin(), result.notes.end(), [](const run::Note& note) {
+    return note.text.starts_with("a branch hangs on a value that was never written");
+  });
+  std::vector<std::byte>& all = out.done.memory;
   for (machine::Region* buffer : buffers)
-    out.memory.insert(out.memory.end(), buffer->raw_bytes(), buffer->raw_bytes() + buffer->size());
+    all.insert(all.end(), buffer->raw_bytes(), buffer->raw_bytes() + buffer->size());
   return out;
 }
 
@@ -135,17 +149,35 @@ void run_text(const std::string& text) {
 
   std::optional<Left> checked;
   if (both) checked = run_once(program, shape, options, choices);
-  options.checked = false;
   std::string why = "other memory, text or instructions";
-  std::optional<Left> unchecked;
-  try {
-    unchecked = run_once(program, shape, options, choices);
-  } catch (const machine::Fault& fault) {
-    if (!checked) throw;
-    why = fault.what();
-  }
-  bitwell::fuzz::require(!checked || checked == unchecked,
-                         "a run that holds is the same without checks: " + why);
+  const auto again = [&](bool checks, run::Follow* follow) -> std::optional<Left> {
+    options.checked = checks;
+    options.follow = follow;
+    try {
+      return run_once(program, shape, options, choices);
+    } catch (const machine::Fault& fault) {
+      if (!checked) throw;
+      why = fault.what();
+      return std::nullopt;
+    }
+  };
+  const std::optional<Left> unchecked = again(false, nullptr);
+  if (!checked || checked == unchecked) return;
+  // A guard that hangs on a value that was never written lets no lane through, and none of a branch's ways is
+  // gone (unsure.h); without checks the bit that is there decides. It does so where values are followed, too,
+  // and such guards are told there: they alone may make the difference.
+  run::Follow follow({});
+  const std::optional<Left> followed = again(true, &follow);
+  const bool unknown_guards =
+      std::any_of(follow.uses().begin(), follow.uses().end(),
+                  [](const run::Follow::Use& use) { return use.as == "a guard predicate"; });
+  bitwell::fuzz::require(unknown_guards, "a run that holds is the same without checks: " + why);
+  bitwell::fuzz::require(followed == unchecked,
+                         "a run that goes by guards as they are is the same without checks: " + why);
+  // Of what writes registers alone, such a guard changes nothing but how many lanes have executed it.
+  bitwell::fuzz::require(
+      checked->passed_branches || (unchecked && unchecked->done == checked->done),
+      "a guard that was never written changes no memory, text or count of warp instructions: " + why);
 }
 
 }  // namespace

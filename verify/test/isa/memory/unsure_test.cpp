@@ -7,8 +7,10 @@
 #include <rapidcheck/gtest.h>
 
 #include <set>
+#include <tuple>
 
 #include "../known_lanes.h"
+#include "model/run/watch/follow.h"
 
 namespace bitwell::isa {
 namespace {
@@ -104,6 +106,39 @@ TEST(Unsure, StrictlyItIsAFault) {
   test::Kernel kernel = unsure_kernel(kUnknown + "@%p0 bra A; mov.u32 %r2, 1; A:" + kStore);
   kernel.options.strict = true;
   EXPECT_NE(kernel.run().end().find("a branch hangs on a value that was never written"), std::string::npos);
+}
+
+// A lane that does not know its guard executes nothing. Without checks the bit that is there decides, and so
+// it does where values are followed: the fuzzer of runs tells by that what may differ (fuzz/ptx_run.cpp).
+TEST(Unsure, WithoutChecksTheBitThatIsThereDecides) {
+  struct Case {
+    const char* ways;
+    bool branches;
+  };
+  for (const Case& c :
+       {Case{"@%p0 mov.u32 %r2, 1;", false}, Case{"@%p0 ld.shared.b32 %r2, [tile];", false},
+        Case{"@!%p0 bra A; add.u32 %r2, %r0, 1; add.u32 %r2, %r2, 1; A:", true},
+        Case{"mov.u32 %r2, 0; L: add.u32 %r2, %r2, 1; xor.b32 %r3, %r2, %u; setp.ne.u32 %p1, %r3, 3; "
+             "@%p1 bra L;",
+             true}}) {
+    const std::string text = unsure_kernel(kUnknown + c.ways + kStore).text();
+    run::Follow follow({});
+    const auto ran = [&](bool checked, run::Follow* by) {
+      run::Options options;
+      options.checked = checked;
+      options.follow = by;
+      launch::Launch l = unsure_kernel("").launch();
+      const run::RunResult result = test::run_ptx(text, l, options);
+      return std::tuple(l.buffers[0].bytes, result.warp_instructions, result.lane_instructions);
+    };
+    const auto checked = ran(true, nullptr), unchecked = ran(false, nullptr), followed = ran(true, &follow);
+    EXPECT_EQ(followed, unchecked) << c.ways;
+    ASSERT_FALSE(follow.uses().empty()) << c.ways;
+    EXPECT_EQ(follow.uses()[0].as, "a guard predicate") << c.ways;
+    EXPECT_EQ(std::get<0>(checked), std::get<0>(unchecked)) << c.ways;
+    EXPECT_EQ(std::get<1>(checked) == std::get<1>(unchecked), !c.branches) << c.ways;
+    EXPECT_LT(std::get<2>(checked), std::get<2>(unchecked)) << c.ways;
+  }
 }
 
 // What others may see, or wait for, nobody leaves undone.
