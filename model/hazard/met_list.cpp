@@ -70,7 +70,9 @@ void MetList::push_back(const Met& one) {
 void MetList::push_back(const Met& first, const Pieces& pieces) {
   if (pieces.all() == 0) return;
   const size_t before = size();
-  Run& run = own().emplace_back(first, before, pieces.all());
+  std::vector<Run>& runs = own();
+  runs.push_back({first, before, pieces.all()});
+  Run& run = runs.back();
   run.address = pieces.cell;
   run.in_turn = pieces.cells;
   run.turn_access = pieces.access;

@@ -82,7 +82,9 @@ bool Checker::page_row(uint64_t address, uint64_t bytes, uint32_t unchanged, Clu
   const ShadowPage::Acts found = page.acts(row);
   if (found.lanes != machine::kLanes) return false;
   // What it was for the last row is tried first.
-  const auto made = [&] { return unchanged == 0 && conflicts_.made_as_before(r, page, row, found); };
+  const auto made = [&, &page = page, &row = row] {
+    return unchanged == 0 && conflicts_.made_as_before(r, page, row, found);
+  };
   if (r.made && made()) return true;
   if (conflicts_.reach(r, page, row, found)) {
     r.made = false;

@@ -7,7 +7,7 @@ namespace bitwell::hazard {
 
 void ShadowPage::give(std::span<Row> parts, uint32_t block) {
   Row& row = parts.front();
-  row = {row.first, 0, 0, 0, static_cast<uint16_t>(parts.back().end() - row.first), 0, block, kNoAct};
+  row = {{row.first, 0, 0, 0, static_cast<uint16_t>(parts.back().end() - row.first), 0}, block, kNoAct};
   std::copy(parts.data() + parts.size(), rows_.get() + row_count_, parts.data() + 1);
   for (size_t i = 1; i < parts.size(); ++i) --row_count_;
   in_blocks_ = 1;
@@ -17,7 +17,7 @@ void ShadowPage::take_back(uint32_t block, Act write, Readers reads) {
   in_blocks_ = 0;
   for (Row& row : rows()) {
     if (row.is_block() && row.write == block)
-      row = {row.first, 0, 1, 1, row.each, row.each, write, reads};
+      row = {{row.first, 0, 1, 1, row.each, row.each}, write, reads};
     else if (row.is_block())
       in_blocks_ = 1;
   }

@@ -107,6 +107,18 @@ class HeldBack {
     uint32_t bytes;
     machine::AccessKind kind;
     bool listed;
+    // For emplace_back() by clang 14, which makes no aggregate from parentheses.
+    Kept(uint64_t of, uint64_t by, uint32_t by_lanes, uint32_t met_by, uint32_t at, int line, uint32_t each,
+         machine::AccessKind how, bool in_list)
+        : address(of),
+          apart(by),
+          lanes(by_lanes),
+          met(met_by),
+          moment(at),
+          ptx_line(line),
+          bytes(each),
+          kind(how),
+          listed(in_list) {}
   };
   // Who has reached a piece of memory since all threads met last: numbers of threads from 1 on, or kSeveral.
   using Who = uint32_t;  // the meeting, a writer, a reader

@@ -100,7 +100,7 @@ CodeCounts counts_of(const MachineCode& code, int line) {
   for (const auto& [opcode, count] : at->second) {
     if (opcode == kNop || opcode == kMeet) continue;
     const auto* const known = std::find_if(std::begin(kOpcodes), std::end(kOpcodes),
-                                           [&](const Opcode& o) { return o.number == opcode; });
+                                           [number = opcode](const Opcode& o) { return o.number == number; });
     const Kind kind = known != std::end(kOpcodes) ? known->kind
                       : opcode < kNoVector        ? Kind::alu
                                                   : Kind::other;
