@@ -74,7 +74,7 @@ T among(T first, T last) {
 }
 
 Step any_step() {
-  const auto kind = *rc::gen::element(Step::store, Step::load, Step::add);
+  const auto kind = *rc::gen::element(Step::store, Step::load, Step::plus);
   return {kind, among(0u, 1u), among(1u, 3u)};
 }
 

@@ -14,7 +14,7 @@ namespace bitwell::explore {
 
 // One access of a warp to a word; what it reads is left in the warp's next output.
 struct Step {
-  enum Kind : uint8_t { store, load, add, cas } kind;
+  enum Kind : uint8_t { store, load, plus, cas } kind;
   uint32_t word;
   uint32_t value;  // stored or added; of cas: put in place of 0
 };
@@ -41,7 +41,7 @@ inline std::string ptx_of(const Warps& warps) {
       switch (s.kind) {
         case Step::store: out += "@%p0 st.global.u32 " + word + ", " + value + ";\n"; continue;
         case Step::load: out += "@%p0 ld.volatile.global.u32 %r2, " + word + ";\n"; break;
-        case Step::add: out += "@%p0 atom.global.add.u32 %r2, " + word + ", " + value + ";\n"; break;
+        case Step::plus: out += "@%p0 atom.global.add.u32 %r2, " + word + ", " + value + ";\n"; break;
         case Step::cas: out += "@%p0 atom.global.cas.b32 %r2, " + word + ", 0, " + value + ";\n"; break;
       }
       out += "@%p0 st.global.u32 " + at(output++) + ", %r2;\n";
@@ -110,7 +110,7 @@ class Interleavings {
       bool wrote = true;
       if (s.kind == Step::store) memory_[s.word] = s.value;
       if (s.kind == Step::load) wrote = false;
-      if (s.kind == Step::add) memory_[s.word] += s.value;
+      if (s.kind == Step::plus) memory_[s.word] += s.value;
       if (s.kind == Step::cas) {
         wrote = old == 0 && s.value != 0;
         if (wrote) memory_[s.word] = s.value;

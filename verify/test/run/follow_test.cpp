@@ -14,8 +14,6 @@
 namespace bitwell::run {
 namespace {
 
-constexpr int kFirstLine = 10;
-
 std::string text_of(const std::string& body) {
   return ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 "
          "out)\n{\n"

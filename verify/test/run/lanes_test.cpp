@@ -185,9 +185,10 @@ TEST(Lanes, ReductionsAreOfTheMembers) {
       {"or.b32", std::bit_or<>()},
       {"xor.b32", std::bit_xor<>()}};
   for (const auto& [name, f] : operations) {
-    expect_lanes(value + "redux.sync." + name + " %r9, %r1, -1;", [&](uint32_t) { return over(~0u, f); });
+    expect_lanes(value + "redux.sync." + name + " %r9, %r1, -1;",
+                 [&, &f = f](uint32_t) { return over(~0u, f); });
     expect_lanes(value + "@%p1 redux.sync." + name + " %r9, %r1, 0xAAAAAAAA;",
-                 [&](uint32_t n) { return n % 2 != 0 ? over(kOdd, f) : kUntouched; });
+                 [&, &f = f](uint32_t n) { return n % 2 != 0 ? over(kOdd, f) : kUntouched; });
   }
 }
 

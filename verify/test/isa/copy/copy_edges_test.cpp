@@ -272,7 +272,7 @@ TEST(CopyEdges, WhatPadsElementsIsNotKnown) {
       if (at % 16 != 0 && at % 16 != 7 && at % 16 != 8 && at % 16 != 11 && at % 16 != 12 && at % 16 != 15)
         continue;
       if (at >= 32 && at < 224) continue;
-      const test::Left left = [&] {
+      const test::Left left = [&, &bytes = bytes] {
         const std::string body = loaded(2 * 8 * bytes,
                                         "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_"
                                         "tx::bytes [%r9], [%d2, {128, "
