@@ -232,7 +232,7 @@ void take_parts(const Step& s, bool only_there, Shadow& shadow, Bytes& bytes) {
     uint64_t cells = 0;
     for (ShadowPage::Row& part : parts) cells += part.each;
     const auto shift = std::countr_zero(s.bytes / cells);
-    RC_ASSERT(cells << shift == s.bytes && uint64_t{parts.front().first} << shift == s.address % 256);
+    RC_ASSERT((cells << shift) == s.bytes && (uint64_t{parts.front().first} << shift) == s.address % 256);
     for (ShadowPage::Row& part : parts) expect(part, s.address / 256 * 256, shift), change(part);
   } else {
     shadow.each_page(s.address, s.bytes, [&](ShadowPage& page, uint64_t begin, uint64_t first, uint64_t end) {

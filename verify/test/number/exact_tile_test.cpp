@@ -166,7 +166,7 @@ TEST(Exact, TilesAreTheDefinitionOnBothSidesOfEveryBoundary) {
         // Powers of two from 1 to 2^width with the bits that the format has, one row of small numbers.
         std::vector<uint32_t> a(2 * k);
         std::vector<uint32_t> b(kTileLanes * k);
-        const auto code = [&](int exponent, uint64_t bits) {
+        const auto code = [&format = format](int exponent, uint64_t bits) {
           const uint64_t field = static_cast<uint64_t>(format->bias + exponent) << format->fraction_bits;
           const uint64_t fraction = bits & format->fraction_mask() & ~(bits >> 20);
           return static_cast<uint32_t>((field | fraction | ((bits >> 62 & 1) != 0 ? format->sign_mask() : 0))

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "model/machine/failure.h"
 #include "model/timing/cost.h"
 #include "model/timing/path.h"
 

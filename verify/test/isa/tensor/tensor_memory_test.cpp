@@ -323,8 +323,8 @@ TEST(TensorMemory, AStoreUsesWhatALoadBrings) {
   const char* const kStores[] = {
       "tcgen05.st.sync.aligned.32x32b.x2.b32 [%r2], {%v0, %v1};\n",  // back in place
       "tcgen05.st.sync.aligned.32x32b.x2.b32 [%r2], {%v1, %v0};\n",  //
-      "tcgen05.st.sync.aligned.32x32b.x1.b32 [%r2+8], {%v0};\n"      // first elsewhere, in two
-      "tcgen05.st.sync.aligned.32x32b.x1.b32 [%r2], {%v1};\n",
+      ("tcgen05.st.sync.aligned.32x32b.x1.b32 [%r2+8], {%v0};\n"     // first elsewhere, in two
+       "tcgen05.st.sync.aligned.32x32b.x1.b32 [%r2], {%v1};\n"),
   };
   for (const char* store : kStores) {
     const Outcome o = ends(store);
