@@ -56,13 +56,13 @@ PROGRAMS = [
     Program("67_blockwise", "cutlass", "67_hopper_fp8_warp_specialized_gemm_with_blockwise_scaling/"
             "67_hopper_fp8_warp_specialized_gemm_with_blockwise_scaling.cu", gemm(*SQUARES), "GemmUniversal"),
     Program("88_fmha", "cutlass", "88_hopper_fmha/88_hopper_fmha.cu", HEADS, "FmhaKernel"),
-    Program("sgemm_sm80", "cutlass", "cute/tutorial/sgemm_sm80.cu", (("2048", "2048", "2048"), ("5120", "5120", "4096")), "gemm_device"),
     Program("wgmma_sm90", "cutlass", "cute/tutorial/hopper/wgmma_sm90.cu", (("2048", "2048", "2048"), ("512", "2048", "4096")), "gemm_device"),
     Program("wgmma_tma_sm90", "cutlass", "cute/tutorial/hopper/wgmma_tma_sm90.cu", (("2048", "2048", "2048"), ("512", "2048", "4096")),
             "gemm_device"),
 ]
-PROGRAMS += [Program(f"fast.cu {n}", "fastcu", f"examples/matmul/matmul_{n}.cuh", PLAIN if n > 1 else PLAIN[:1], f"matmulKernel{n}",
-                     (f"-DRUNG=runKernel{n}", *(("-DNEEDS_COUNTS",) if n > 2 else ()), *LADDER)) for n in range(1, 13)]
+# The first rung multiplies without tensor cores.
+PROGRAMS += [Program(f"fast.cu {n}", "fastcu", f"examples/matmul/matmul_{n}.cuh", PLAIN, f"matmulKernel{n}",
+                     (f"-DRUNG=runKernel{n}", *(("-DNEEDS_COUNTS",) if n > 2 else ()), *LADDER)) for n in range(2, 13)]
 PROGRAMS += [Program(f"hgemm {name}", "hgemm", f"{folder}/{folder}_{words}.cu", PLAIN, f"{name}Kernel",
                      (f"-DRUNG={name}", "-gencode", "arch=compute_90,code=[sm_90,compute_90]", "-use_fast_math"))
              for folder, words in (("wmma", "base"), ("wmma", "padding"), ("wmma", "async"), ("wmma", "async_pg2s"), ("wmma", "async_stage2"),
