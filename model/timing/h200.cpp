@@ -6,9 +6,9 @@ namespace {
 
 constexpr Cost kH200Costs[] = {
     {Key::clock, "clock of multiprocessors", 1980, 1755, 1980, Scale::megahertz, Source::device},
-    // Less than a probe finds (1,535 to 1,688 MHz with random operands, 1,800 with zeros): with 1,647 the
-    // median error of what was kept aside was 13 % and not 9 (27 November), as that clock hides what decoding
-    // beside wgmma costs more than here.
+    // Launch behind launch, as time_check's were timed: less than a probe of one launch finds (1,535 to 1,688
+    // MHz with random operands, 1,800 with zeros). A GEMM by wgmma was at 1,482 MHz behind a thousand of its
+    // launches.
     {Key::loaded_clock, "clock with busy tensor cores", 1450, 1250, 1800, Scale::megahertz, Source::fitted,
      "gemm 4096x4096x4096, 512x4096x7168"},
     {Key::alone_clock, "clock with busy tensor cores", 1646.86, 1530, 1800, Scale::megahertz, Source::device,

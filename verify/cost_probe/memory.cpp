@@ -109,8 +109,8 @@ void shared(const Cycles& cycles, Rows& out) {
   }
 }
 
-// Copies of so many bytes a lane, the lanes of a row side by side, rows 4096 bytes apart: a warp's, and how
-// many wavefronts of shared memory's port they keep from loads that stand behind them.
+// Copies of so many bytes a lane, the lanes of a row side by side, rows 4096 bytes apart: until all that one
+// or several warps have under way are there.
 void lane_copies(const Cycles& cycles, Rows& out) {
   struct Copy {
     int bytes, lanes;  // of a row

@@ -308,6 +308,16 @@ def print_order(told):
         print(f"order of pairs of 5 us and more that differ by more than 10 %: right in {100 * right / len(pairs):.0f} % of {len(pairs)}")
 
 
+def do_asked(parser):
+    """What the command line asks, with whole paths and the folder for it there."""
+    asked = parser.parse_args()
+    asked.work = asked.work.resolve()
+    asked.work.mkdir(parents=True, exist_ok=True)
+    if hasattr(asked, "bitwell"):
+        asked.bitwell = asked.bitwell.resolve()
+    return asked.does(asked)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
@@ -336,12 +346,7 @@ def main():
     for command in (b, r, t):
         command.add_argument("--jobs", type=int, default=1, help="so many programs at once")
         command.add_argument("--work", type=pathlib.Path, required=True)
-    asked = parser.parse_args()
-    asked.work = asked.work.resolve()
-    asked.work.mkdir(parents=True, exist_ok=True)
-    if hasattr(asked, "bitwell"):
-        asked.bitwell = asked.bitwell.resolve()
-    return asked.does(asked)
+    return do_asked(parser)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,8 @@ import subprocess
 import sys
 import time
 
+import hecbench
+
 FIELDS = ("sample", "on the GPU", "under bitwell", "seconds", "bitwell says")
 FLAGS = ("-std=c++17", "-gencode", "arch=compute_90,code=[sm_90,compute_90]", "-lineinfo", "--extended-lambda", "-w", "-Xcompiler", "-fopenmp")
 LIBRARIES = {"cuda_driver": "cuda", "nvrtc": "nvrtc", "cublas": "cublas", "cufft": "cufft", "cusparse": "cusparse",
@@ -108,12 +110,7 @@ def main():
     for command in (b, r):
         command.add_argument("--work", type=pathlib.Path, required=True)
         command.add_argument("--jobs", type=int, default=1)
-    asked = parser.parse_args()
-    asked.work = asked.work.resolve()
-    asked.work.mkdir(parents=True, exist_ok=True)
-    if hasattr(asked, "bitwell"):
-        asked.bitwell = asked.bitwell.resolve()
-    return asked.does(asked)
+    return hecbench.do_asked(parser)
 
 
 if __name__ == "__main__":

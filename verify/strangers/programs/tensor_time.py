@@ -140,12 +140,7 @@ def main():
         command.add_argument("--jobs", type=int, default=1, help="so many at once")
         command.add_argument("--work", type=pathlib.Path, required=True)
         command.add_argument("--only", action="append", metavar="PATTERN", help="programs of such names")
-    asked = parser.parse_args()
-    asked.work = asked.work.resolve()
-    asked.work.mkdir(parents=True, exist_ok=True)
-    if hasattr(asked, "bitwell"):
-        asked.bitwell = asked.bitwell.resolve()
-    return asked.does(asked)
+    return hecbench.do_asked(parser)
 
 
 if __name__ == "__main__":
