@@ -24,8 +24,7 @@ Time Clock::load(const Task& task, Multiprocessor& sm, Time start, Cause& cause)
     start = sm.copies.take(start, time_of(lines * line));
   // What several CTAs get is read once; each has a port of its own. That it is written hinders no product: a
   // B200's tensor core reads operands at its whole rate meanwhile (SemiAnalysis, tiles of 128x128x128 bytes).
-  constexpr double kSector = 32;
-  return copied(task.global, amounts(static_cast<double>(task.sectors) * kSector), sm, start,
+  return copied(task.global, amounts(static_cast<double>(task.sectors * kSector)), sm, start,
                 time_of(device_.copy_latency(task.bytes, false, task.tensor_map) - wait),
                 time_of(device_.copy_latency(task.bytes, true, task.tensor_map) - wait), cause);
 }
@@ -151,10 +150,9 @@ void Clock::schedule(const machine::Agent& agent, Operation& o) {
       } else {
         // It looks for a line a cycle, and keeps the port meanwhile from what stands behind it; a line of L2
         // comes in a cycle too.
-        constexpr double kSector = 32;
         const Time lines = static_cast<Time>(task.lines) * kCycle;
         const Time looked = sm.memory.take(start, lines);
-        Amounts of = amounts(static_cast<double>(task.sectors) * kSector);
+        Amounts of = amounts(static_cast<double>(task.sectors * kSector));
         of.port = std::min(of.port, lines);
         o.at = copied(task.global, of, sm, looked, time(Key::l2_latency) + beside,
                       time(Key::dram_latency) + beside, o.cause);
