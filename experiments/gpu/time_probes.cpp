@@ -20,10 +20,12 @@ const std::map<std::string, cost_probe::Rows (*)(const cost_probe::Cycles&)> kCo
     {"barriers", cost_probe::barriers},
     {"tensor", cost_probe::tensor},
     {"copies", cost_probe::copies}};
-const std::map<std::string, cost_probe::Rows (*)(device::Device&)> kOthers{{"grids", gpu::probe_grids},
-                                                                           {"clocks", gpu::probe_clocks},
-                                                                           {"beside", gpu::probe_beside},
-                                                                           {"turns", gpu::probe_turns}};
+const std::map<std::string, cost_probe::Rows (*)(device::Device&)> kOthers{
+    {"grids", gpu::probe_grids},
+    {"clocks", gpu::probe_clocks},
+    {"beside", gpu::probe_beside},
+    {"turns", gpu::probe_turns},
+    {"neighbours", gpu::probe_neighbours}};
 
 }  // namespace
 
@@ -34,10 +36,10 @@ int main(int argc, char** argv) {
       "twice as many passes "
       "through a loop cost more.");
   std::vector<std::string> wanted;
-  app.add_option(
-         "GROUP", wanted,
-         "Which of them: instructions, memory, barriers, tensor, copies, grids, clocks, beside, turns "
-         "(default: all)")
+  app.add_option("GROUP", wanted,
+                 "Which of them: instructions, memory, barriers, tensor, copies, grids, clocks, beside, "
+                 "turns, neighbours "
+                 "(default: all)")
       ->check([](const std::string& name) {
         return kCosts.contains(name) || kOthers.contains(name) ? std::string()
                                                                : "there is no group '" + name + "'";

@@ -19,7 +19,7 @@ double share(const Device& d, Key whole, const Extent& e, uint32_t looked_at) {
 
 }  // namespace
 
-Clock::Clock(const Device& device, const Extent& extent, std::map<uint64_t, double> from_dram)
+Clock::Clock(const Device& device, const Extent& extent, Shares shares)
     : device_(device),
       values_(device.values()),
       times_([this] {
@@ -28,14 +28,14 @@ Clock::Clock(const Device& device, const Extent& extent, std::map<uint64_t, doub
         return out;
       }()),
       extent_(extent),
-      from_dram_(std::move(from_dram)),
+      shares_(std::move(shares)),
       l2_beside_(beside()),
       sequences_(std::make_unique<Sequences>()) {}
 
 // A device starts the clusters of one multiprocessor far from each other, and what they have to do may hang
 // on where they are. Steps that are all alike would meet the same column of every row.
 uint64_t Clock::chosen(uint64_t started) const {
-  if (extent_.out_of == 0) return started;
+  if (extent_.out_of == 0) return started * extent_.step;
   constexpr double kGolden = 0.6180339887498949;
   const auto number = static_cast<double>(started);
   const double in_step = number * kGolden - std::floor(number * kGolden);
@@ -55,6 +55,22 @@ double Clock::beside() const {
   return std::clamp((value(Key::l2_beside) - value(Key::l2_latency)) / queue, 0.0, 1.0);
 }
 
+// Where CTAs go on an H200 that has nothing else to do, by %smid: without clusters one after the other to
+// eight multiprocessors of a GPC; clusters to a GPC each, in turn.
+void Clock::find_neighbours() {
+  const bool known = value(Key::l2_own) > 0 && sms_.size() > 1;
+  if (!known || (extent_.clusters != 0 && extent_.bytes == 0)) return;
+  uint32_t gpcs = 0;
+  for (uint32_t i = 0; i < sms_.size(); ++i) {
+    sms_[i]->number = i;
+    sms_[i]->gpc = cluster_size_ == 1 ? i / kGpcs : i / cluster_size_ * extent_.step % kGpcs;
+    gpcs = std::max(gpcs, sms_[i]->gpc + 1);
+  }
+  neighbours_ = std::make_unique<Neighbours>(gpcs);
+  // Two of the probe's CTAs read the same.
+  again_ = std::clamp(2 * value(Key::l2_gpc) / value(Key::l2_own) - 1, 0.0, 1.0);
+}
+
 Multiprocessor& Clock::sm_of(const ClusterTime& cluster, uint32_t rank) const {
   return *sms_[cluster.group * cluster_size_ + rank];
 }
@@ -71,6 +87,10 @@ void Clock::begin_launch(const run::Cluster& first) {
     sms_.push_back(std::make_unique<Multiprocessor>(port, &turn_begin_));
     sms_.back()->l1.set_size(extent_.l1_bytes);
   }
+  constexpr double kLines = 128;  // of the probe, in which all multiprocessors ask
+  const double asking = extent_.active_sms / value(Key::sms);
+  a_line_ = std::max(kCycle, time_of(value(Key::l2_gpc_way) / kLines * asking));
+  find_neighbours();
   l2_ = Server<64>(share(device_, Key::l2_bandwidth, extent_, looked_at));
   l2_loads_ = Server<64>(l2_.rate());
   dram_ = Server<64>(share(device_, Key::memory_clock_free_bandwidth, extent_, looked_at));

@@ -16,11 +16,14 @@
 #include "model/timing/lines.h"
 #include "model/timing/machine_code.h"
 #include "model/timing/multiprocessor.h"
+#include "model/timing/neighbours.h"
 #include "model/timing/path.h"
 
 namespace bitwell::timing {
 
 struct CodeCounts;
+
+inline constexpr uint32_t kGpcs = 8;  // and so many CTAs without clusters go to one before the next
 
 // How much of a launch's device is looked at.
 struct Extent {
@@ -31,6 +34,8 @@ struct Extent {
   uint64_t l1_bytes = 0;    // of each multiprocessor
   uint64_t starts = 0;      // clusters that there are for those groups. 0: more than are looked at
   uint64_t out_of = 0;      // clusters, through which those that are looked at lie scattered. 0: the first
+  uint64_t step = 1;        // from one of the first to the next
+  double bytes = 0;         // read from L2; then it is enough. 0: clusters count
 };
 
 // What all clusters asked of a region of global memory, behind the first cache.
@@ -38,7 +43,15 @@ struct Asked {
   std::string name;
   uint64_t size = 0;
   double read = 0, written = 0;  // bytes
+  double l2 = 0;                 // of what was read, where the neighbours of whoever asks are looked at
 };
+
+// Of what is read of a region of global memory: the part that L2 has not got; and which part of its time L2
+// needs for it, since what neighbours ask for together it gives once.
+struct Share {
+  double dram = 1, l2 = 1;
+};
+using Shares = std::map<uint64_t, Share>;  // by a region's base; of others all, for each
 
 // Of a loop in which no other is but those that wait: cycles from one round to the next. The bounds take all
 // that comes from memory and from other warps to be there in time.
@@ -66,8 +79,7 @@ struct Seen {
 
 class Clock final : public run::Timekeeper {
  public:
-  // `from_dram`: of what is read of a region, by its base, the part that L2 has not got; others: all.
-  Clock(const Device& device, const Extent& extent, std::map<uint64_t, double> from_dram);
+  Clock(const Device& device, const Extent& extent, Shares shares);
   ~Clock() override;
 
   // PTX lines whose instructions take half as long as the table says: what computes, waits, orders or reads
@@ -102,7 +114,10 @@ class Clock final : public run::Timekeeper {
   bool computed(int function, uint32_t from, uint32_t to) override;
   void took(const run::Took& turn) override;
   bool more() const override { return extent_.starts == 0 || begins_.size() < extent_.starts; }
-  bool enough() const override { return extent_.clusters != 0 && ended_ >= extent_.clusters; }
+  bool enough() const override {
+    return extent_.clusters != 0 &&
+           (ended_ >= extent_.clusters || (extent_.bytes > 0 && read_ >= extent_.bytes));
+  }
   // Of the turn under way, in cycles: when it began, and how far it has come.
   double turn_begin() const { return cycles_of(turn_begin_); }
   double now() const { return cycles_of(now_); }
@@ -144,6 +159,7 @@ class Clock final : public run::Timekeeper {
   std::span<const uint32_t> sources(const Info& info) const;
   std::span<const uint32_t> results(const Info& info) const;
   void begin_launch(const run::Cluster& first);
+  void find_neighbours();
   Block make_block(const std::vector<Info>& infos, uint32_t from, uint32_t to) const;
   uint32_t block(int function, uint32_t from, uint32_t to);
   void join_branch(const Info& info, Block& block) const;
@@ -203,6 +219,7 @@ class Clock final : public run::Timekeeper {
                Time dram_latency, Cause* why);
   Time copied(uint64_t address, const Amounts& of, Multiprocessor& sm, Time start, Time l2_latency,
               Time dram_latency, Cause& why);
+  double l2_part(uint64_t address, const Multiprocessor& sm, Time at);
   double beside() const;
   void schedule(const machine::Agent& agent, Operation& operation);
   Time load(const machine::Task& task, Multiprocessor& sm, Time start, Cause& cause);
@@ -227,7 +244,7 @@ class Clock final : public run::Timekeeper {
   const std::array<double, kKeys> values_;
   const std::array<Time, kKeys> times_;  // the same, as times
   Extent extent_;
-  std::map<uint64_t, double> from_dram_;
+  Shares shares_;
   std::vector<std::unique_ptr<Multiprocessor>> sms_;
   uint32_t cluster_size_ = 0, warps_ = 0;              // CTAs of a cluster, warps of a CTA
   std::vector<std::vector<uint32_t>> group_clusters_;  // by group: those that are there
@@ -236,9 +253,13 @@ class Clock final : public run::Timekeeper {
   Server<64> l2_, dram_;
   Server<64> l2_loads_;                 // the same, as if loads alone asked
   std::array<Amounts, 33> of_sectors_;  // of so many sectors
+  Time a_line_ = kCycle;                // from L2 to a multiprocessor by cp.async
   double l2_beside_ = 1;  // so much of the time that copies stand in its queue, a load stands there too
-  Lines touched_;         // numbers of lines
-  Lines arrivals_;        // when whoever asked first for what DRAM gives at once had it
+  std::unique_ptr<Neighbours> neighbours_;  // nullptr: shares_ says what they ask for together
+  double again_ = 1;  // so much of what L2 does for the first, for another of the GPC that asks at once
+  double read_ = 0;   // bytes, where neighbours are looked at
+  Lines touched_;     // numbers of lines
+  Lines arrivals_;    // when whoever asked first for what DRAM gives at once had it
   // Of two lines that atomics and reductions reach: when L2 has done them, and whether several clusters do.
   struct Updated {
     Time free = 0;
@@ -292,7 +313,7 @@ class Clock final : public run::Timekeeper {
   machine::Memory* global_ = nullptr;
   struct Region {
     uint64_t base = 1, end = 0;
-    double from_dram = 1;
+    Share share{};
     Asked* asked = nullptr;
     bool has(uint64_t address) const { return address >= base && address < end; }
   };

@@ -111,6 +111,11 @@ enum class Key : uint8_t {
   wgmma_turn,          // between wgmmas of two warps of a quarter, A in registers
   wgmma_turn_shared,   // A in shared memory
   wgmma_beside,        // so many times as long arithmetic takes meanwhile, but for that of fp32
+  // 16384 bytes of each multiprocessor by cp.async from L2, while all others do the same.
+  l2_own,      // which nobody else reads
+  l2_gpc,      // the same two of a GPC
+  l2_gpc_way,  // the same eight of a GPC: what its way to L2 brings to each
+  l2_near,     // so long behind each other they have nothing of that
   // Of compute capability 10.0: of tensor memory.
   tensor_issue,
   tensor_load_latency,

@@ -156,6 +156,14 @@ constexpr Cost kH200Costs[] = {
     {Key::wgmma_turn, "wgmma behind another warp's, A in registers", 6, 5, 6, Scale::cycles, Source::device},
     {Key::wgmma_turn_shared, "the same, A in shared memory", 4, 4, 4, Scale::cycles, Source::device},
     {Key::wgmma_beside, "arithmetic beside wgmma, times as long", 1.9, 1.69, 2, Scale::count, Source::device},
+    {Key::l2_own, "16384 bytes from L2, each multiprocessor its own", 462.03, 455, 480, Scale::cycles,
+     Source::device, "cp.async, L2, 16384 bytes of each multiprocessor", "each its own"},
+    {Key::l2_gpc, "the same two of a GPC", 255.21, 240, 292, Scale::cycles, Source::device,
+     "cp.async, L2, 16384 bytes of each multiprocessor", "two of a GPC the same"},
+    {Key::l2_gpc_way, "the same eight of a GPC", 198.54, 190, 202, Scale::cycles, Source::device,
+     "cp.async, L2, 16384 bytes of each multiprocessor", "eight of a GPC the same"},
+    {Key::l2_near, "neighbours that have nothing of each other", 1650, 1400, 2200, Scale::cycles,
+     Source::fitted, "cp.async, L2, 16384 bytes of each multiprocessor, two of a TPC the same, apart"},
 };
 
 // cp.async.bulk, "N bytes, latency, L2" and "DRAM".

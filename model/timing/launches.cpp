@@ -59,10 +59,24 @@ uint64_t ctas_by_tensor_memory(const isa::Program& program) {
   return columns == 0 ? UINT64_MAX : std::max<uint64_t>(1, kColumns / columns);
 }
 
+// The first clusters of a GPC, one on each multiprocessor, until each has read what some stages hold.
+void take_neighbours(uint64_t clusters, TimedLaunch& l) {
+  Extent& e = l.extent;
+  constexpr uint32_t kClusters = 4;
+  constexpr double kRead = 192 << 10;  // bytes
+  e.step = l.cluster_size == 1 ? 1 : kGpcs;
+  e.groups = static_cast<uint32_t>(
+      std::min<uint64_t>(l.cluster_size == 1 ? kGpcs : kClusters, (clusters + e.step - 1) / e.step));
+  e.residents = 1;
+  e.clusters = e.starts = e.groups;
+  e.out_of = 0;
+  e.bytes = kRead * e.groups * l.cluster_size;
+}
+
 }  // namespace
 
-Launches::Launches(const Device& device, uint32_t most, std::vector<FromDram> from_dram)
-    : device_(device), most_(most), from_dram_(std::move(from_dram)) {}
+Launches::Launches(const Device& device, uint32_t most, std::vector<Shares> shares)
+    : device_(device), most_(most), shares_(std::move(shares)) {}
 
 run::Timekeeper& Launches::begins(const run::Grid& grid) {
   run::Shape shape = grid.shape;
@@ -99,10 +113,11 @@ run::Timekeeper& Launches::begins(const run::Grid& grid) {
     // The last of them have the multiprocessor for themselves.
     if (e.clusters == each) e.starts = each;
     if (l.sampled) e.out_of = held.all;
+    if (l.sampled && at_neighbours_) take_neighbours(held.all, l);
   }
   const size_t number = launches_.size();
   clocks_.push_back(
-      std::make_unique<Clock>(device_, e, number < from_dram_.size() ? from_dram_[number] : FromDram{}));
+      std::make_unique<Clock>(device_, e, number < shares_.size() ? shares_[number] : Shares{}));
   if (clock_ != nullptr) before_ += clock_->seen().cycles;
   clock_ = clocks_.back().get();
   if (number < shortened_.size()) clock_->shorten(shortened_[number]);
@@ -125,19 +140,21 @@ std::vector<TimedLaunch> Launches::timed() const {
   return out;
 }
 
-std::vector<FromDram> Launches::from_dram() const {
-  std::vector<FromDram> out;
+std::vector<Shares> Launches::shares() const {
+  std::vector<Shares> out;
   const double held = device_.value(Key::l2_bytes) * kMegabyte;
   std::map<uint64_t, bool> warm;
   for (const TimedLaunch& l : timed()) {
-    FromDram& parts = out.emplace_back();
+    Shares& parts = out.emplace_back();
     const double times =
         static_cast<double>(l.clusters) / static_cast<double>(std::max<size_t>(l.seen.ends.size(), 1));
     for (const auto& [base, asked] : l.seen.asked) {
       const double all = asked.read * times;
       // Whoever comes first fetches it for all.
-      parts[base] =
+      Share& part = parts[base];
+      part.dram =
           warm.count(base) != 0 ? 0 : std::min(1.0, static_cast<double>(asked.size) / std::max(all, 1.0));
+      if (asked.l2 > 0) part.l2 = asked.l2 / asked.read;
     }
     for (const auto& [base, asked] : l.seen.asked)
       if (asked.written > 0 && static_cast<double>(asked.size) < held / 2) warm[base] = true;

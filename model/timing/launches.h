@@ -22,14 +22,13 @@ struct TimedLaunch {
   double cycles = 0;  // of the whole launch
 };
 
-// Which part of what is read of a region comes from DRAM, by the region's base.
-using FromDram = std::map<uint64_t, double>;
-
 class Launches final : public run::ByTime {
  public:
   // `most`: clusters on a multiprocessor, one after the other, that are run; the others are like them. 0: all
-  // clusters of the launch are. `from_dram`: by launch; the first behind its end begin with cold caches.
-  Launches(const Device& device, uint32_t most, std::vector<FromDram> from_dram);
+  // clusters of the launch are. `shares`: by launch; the first behind its end begin with cold caches.
+  Launches(const Device& device, uint32_t most, std::vector<Shares> shares);
+  // Of launches of which not all is run, only some neighbours begin, to see what they read together.
+  void look_at_neighbours() { at_neighbours_ = true; }
 
   // By launch: PTX lines whose instructions take half as long as the table says.
   void shorten(std::vector<std::set<int>> lines) { shortened_ = std::move(lines); }
@@ -43,15 +42,16 @@ class Launches final : public run::ByTime {
   Instant instant() const;
   // Of all launches so far, in order.
   std::vector<TimedLaunch> timed() const;
-  // What L2 would have had of what they asked.
-  std::vector<FromDram> from_dram() const;
+  // What L2 would have had of what they asked; and gave once, where that was looked at.
+  std::vector<Shares> shares() const;
 
   run::Timekeeper& begins(const run::Grid& grid) override;
 
  private:
   const Device& device_;
   uint32_t most_;
-  std::vector<FromDram> from_dram_;
+  std::vector<Shares> shares_;
+  bool at_neighbours_ = false;
   std::vector<std::set<int>> shortened_;
   std::shared_ptr<const MachineCode> code_;
   std::vector<std::unique_ptr<Clock>> clocks_;

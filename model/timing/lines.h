@@ -10,8 +10,8 @@
 
 namespace bitwell::timing {
 
-inline constexpr uint64_t kLine = 128, kSector = 32,
-                          kSectors = kLine / kSector;  // bytes, and sectors of a line
+inline constexpr uint64_t kLine = 128, kSector = 32;  // bytes
+inline constexpr uint64_t kSectors = kLine / kSector;
 
 // Of each line that was ever asked for a number and a time; or of each half, where whoever asks counts those.
 class Lines {

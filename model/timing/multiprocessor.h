@@ -276,6 +276,7 @@ struct Multiprocessor {
         copies(1, now),
         updates(1, now),
         tensor_memory(1, now) {}
+  uint32_t number = 0, gpc = 0;  // of those that are looked at, and in which of theirs it lies
   std::array<Quarter, kQuarters> quarters;
   Server<16> memory;                              // wavefronts of shared memory and of L1
   std::array<Server<32>, kQuarters> tensor_sync;  // mma.sync, of each quarter

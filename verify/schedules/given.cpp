@@ -44,7 +44,7 @@ Given::Given(const std::string& text, uint64_t seed, const launch::Start& start,
   options.schedule = {};
   if (text == kTimed) {
     timed_ = std::make_unique<timing::Launches>(timing::device_for(start.program().target), 0,
-                                                std::vector<timing::FromDram>{});
+                                                std::vector<timing::Shares>{});
     return;
   }
   if (text.starts_with(kOrder)) {

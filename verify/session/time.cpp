@@ -58,21 +58,27 @@ Made made_of(const isa::Module& module, const std::string& entry, int sm) {
 
 struct Timed {
   std::vector<timing::TimedLaunch> launches;
-  std::vector<timing::FromDram> from_dram;
+  std::vector<timing::Shares> shares;
   std::vector<std::shared_ptr<const isa::Program>> programs;
   std::string why_no_code;
 };
 
-Timed run_once(const TimeQuestion& question, const timing::Device& device, uint32_t most,
-               const std::vector<timing::FromDram>& from_dram, bool observed,
-               const std::vector<std::set<int>>& shortened = {}) {
-  timing::Launches clocks(device, most, from_dram);
-  clocks.shorten(shortened);
+// How it is run: all but `most` of timing::Launches.
+struct How {
+  std::vector<timing::Shares> shares{};
+  bool observed = false, at_neighbours = false;
+  std::vector<std::set<int>> shortened{};
+};
+
+Timed run_once(const TimeQuestion& question, const timing::Device& device, uint32_t most, const How& how) {
+  timing::Launches clocks(device, most, how.shares);
+  clocks.shorten(how.shortened);
+  if (how.at_neighbours) clocks.look_at_neighbours();
   Timed out;
   run::Options options;
   options.checked = false;
   options.chooser = &clocks;
-  if (observed && question.observer) options.observers.push_back(question.observer(clocks));
+  if (how.observed && question.observer) options.observers.push_back(question.observer(clocks));
   question.run(options, [&](const std::shared_ptr<const isa::Program>& program, const isa::Module& module,
                             const std::string& entry) {
     if (question.asks_ptxas) {
@@ -83,8 +89,26 @@ Timed run_once(const TimeQuestion& question, const timing::Device& device, uint3
     out.programs.push_back(program);
   });
   out.launches = clocks.timed();
-  out.from_dram = clocks.from_dram();
+  out.shares = clocks.shares();
   return out;
+}
+
+// What neighbours read together, where launches of which not all is run wait for L2.
+void ask_neighbours(const TimeQuestion& question, const timing::Device& device, uint32_t most,
+                    const Timed& first, std::vector<timing::Shares>& shares) {
+  constexpr double kBusy = 0.25;
+  const bool waits = std::any_of(first.launches.begin(), first.launches.end(),
+                                 [](const timing::TimedLaunch& l) { return l.sampled && l.seen.l2 > kBusy; });
+  if (!waits || device.values()[static_cast<size_t>(timing::Key::l2_own)] == 0) return;
+  std::vector<timing::Shares> together;
+  try {
+    together = run_once(question, device, most, {.shares = shares, .at_neighbours = true}).shares;
+  } catch (const machine::Fault&) {
+    return;  // they wait for clusters that have not begun
+  }
+  for (size_t i = 0; i < std::min(shares.size(), together.size()); ++i)
+    for (auto& [base, share] : shares[i])
+      if (const auto its = together[i].find(base); its != together[i].end()) share.l2 = its->second.l2;
 }
 
 struct Kind {
@@ -122,7 +146,7 @@ double sum_of(const timing::Device& device, const Timed& timed) {
 }
 
 std::vector<WhatIf> what_if(const TimeQuestion& question, const timing::Device& device, uint32_t most,
-                            const std::vector<timing::FromDram>& from_dram, const TimeAnswer& so_far) {
+                            const std::vector<timing::Shares>& shares, const TimeAnswer& so_far) {
   std::vector<WhatIf> out;
   bool multiplies = false, has_epilogue = false;
   std::vector<std::set<int>> epilogue;
@@ -136,11 +160,12 @@ std::vector<WhatIf> what_if(const TimeQuestion& question, const timing::Device& 
     if (k.part == timing::Part::beside && !timing::is_of(timing::Key::wgmma_beside, device.sm)) continue;
     const timing::Changed changed(device, k.part, k.factor);
     out.push_back({k.name, k.words,
-                   sum_of(changed.device(), run_once(question, changed.device(), most, from_dram, false))});
+                   sum_of(changed.device(), run_once(question, changed.device(), most, {.shares = shares}))});
   }
   if (has_epilogue)
-    out.push_back({"epilogue_half", "the instructions of the epilogue took half",
-                   sum_of(device, run_once(question, device, most, from_dram, false, epilogue))});
+    out.push_back(
+        {"epilogue_half", "the instructions of the epilogue took half",
+         sum_of(device, run_once(question, device, most, {.shares = shares, .shortened = epilogue}))});
   std::stable_sort(out.begin(), out.end(), [](const WhatIf& a, const WhatIf& b) { return a.us < b.us; });
   return out;
 }
@@ -172,15 +197,16 @@ TimeAnswer time_of(const TimeQuestion& question) {
   TimeAnswer out;
   out.device = &device;
   // First what is asked of memory, then when it comes.
-  std::vector<timing::FromDram> from_dram;
+  std::vector<timing::Shares> shares;
   uint32_t most = question.most;
   const auto twice = [&] {
-    Timed first = run_once(question, device, most, {}, false);
-    from_dram = std::move(first.from_dram);
+    Timed first = run_once(question, device, most, {});
+    shares = std::move(first.shares);
     // Where all of one launch is run, it is seen who is the first to ask for a line.
     if (most == 0 && first.launches.size() == 1 && !question.observer) return first;
     if (instructions(first) <= question.whole_up_to) most = 0;
-    return run_once(question, device, most, from_dram, true);
+    if (most != 0) ask_neighbours(question, device, most, first, shares);
+    return run_once(question, device, most, {.shares = shares, .observed = true});
   };
   Timed timed;
   try {
@@ -203,7 +229,7 @@ TimeAnswer time_of(const TimeQuestion& question) {
         {std::move(timed.launches[i]), e, timed.programs.at(i), timing::epilogue_of(*timed.programs.at(i))});
   }
   out.why_no_code = std::move(timed.why_no_code);
-  if (question.what_if) out.what_if = what_if(question, device, most, from_dram, out);
+  if (question.what_if) out.what_if = what_if(question, device, most, shares, out);
   return out;
 }
 

@@ -22,13 +22,13 @@ constexpr uint64_t kBurst = 64;  // that DRAM gives at once
 Clock::Region* Clock::find_region(uint64_t address) {
   const machine::Region* region = global_->find(address, 1);
   if (region == nullptr) return nullptr;
-  const auto known = from_dram_.find(region->base());
+  const auto known = shares_.find(region->base());
   Asked& of = asked_[region->base()];
   of.name = region->name();
   of.size = region->size();
   std::rotate(regions_.begin(), regions_.end() - 1, regions_.end());
   regions_.front() = {region->base(), region->base() + region->size(),
-                      known == from_dram_.end() ? 1 : known->second, &of};
+                      known == shares_.end() ? Share{} : known->second, &of};
   return &regions_.front();
 }
 
@@ -36,15 +36,29 @@ Clock::Amounts Clock::amounts(double bytes) const {
   return {bytes, sms_.front()->l2.amount(bytes), l2_.amount(bytes), dram_.amount(bytes)};
 }
 
+// What L2 has to do for whoever asks, where 1 is what it does for one alone.
+double Clock::l2_part(uint64_t address, const Multiprocessor& sm, Time at) {
+  const Time apart = neighbours_->apart(sm.gpc, sm.number, address / kSector, at), near = time(Key::l2_near);
+  return apart >= near ? 1 : std::max(again_, static_cast<double>(apart) / static_cast<double>(near));
+}
+
 // When so many bytes have come from L2 or DRAM. `why`: of a copy.
 [[gnu::always_inline]] inline Time Clock::from_l2(uint64_t address, const Amounts& of, Multiprocessor& sm,
                                                   Time start, Time l2_latency, Time dram_latency,
                                                   Cause* why) {
-  double part = 1;
-  if (Region* const region = region_of(address); region != nullptr) {
-    part = region->from_dram;
+  double part = 1, l2_part = 1;
+  Region* const region = region_of(address);
+  if (region != nullptr) {
+    part = region->share.dram;
+    l2_part = region->share.l2;
     region->asked->read += of.bytes;
   }
+  if (neighbours_ != nullptr) {
+    l2_part = this->l2_part(address, sm, start);
+    read_ += of.bytes;
+    if (region != nullptr) region->asked->l2 += l2_part * of.bytes;
+  }
+  const Time l2 = l2_part == 1 ? of.l2 : static_cast<Time>(l2_part * static_cast<double>(of.l2));
   // Where every cluster is looked at, it is known who was first; in a sample, how many are. Whoever asks for
   // what is on its way has it when the first one has.
   bool far = false;
@@ -72,9 +86,9 @@ Clock::Amounts Clock::amounts(double bytes) const {
   // What stands in a queue stands before the latency, which ends when the last byte is there.
   // L1 asks for one line after the other, however little of each.
   const Time port = why == nullptr ? std::max(of.port, time(Key::l1_miss)) : of.port;
-  Time served = std::max(sm.l2.take(start, port), l2_.take(start, of.l2));
+  Time served = std::max(sm.l2.take(start, port), l2_.take(start, l2));
   if (why == nullptr) {
-    const Time alone = l2_loads_.take(start, of.l2);
+    const Time alone = l2_loads_.take(start, l2);
     if (served > alone) served = alone + static_cast<Time>(l2_beside_ * static_cast<double>(served - alone));
   }
   const Time over_l2 = served + l2_latency / 2;

@@ -149,11 +149,11 @@ void Clock::schedule(const machine::Agent& agent, Operation& o) {
         o.at = start + time(Key::remote_latency);
       } else {
         // It looks for a line a cycle, and keeps the port meanwhile from what stands behind it; a line of L2
-        // comes in a cycle too.
+        // comes in a cycle too, unless all multiprocessors ask.
         const Time lines = static_cast<Time>(task.lines) * kCycle;
         const Time looked = sm.memory.take(start, lines);
         Amounts of = amounts(static_cast<double>(task.sectors * kSector));
-        of.port = std::min(of.port, lines);
+        of.port = std::min(of.port, static_cast<Time>(task.lines) * a_line_);
         o.at = copied(task.global, of, sm, looked, time(Key::l2_latency) + beside,
                       time(Key::dram_latency) + beside, o.cause);
       }

@@ -21,13 +21,6 @@ struct Other {
   }
 };
 
-void run_by(Launches& clocks, const launch::Launch& l) {
-  run::Options options;
-  options.checked = false;
-  options.chooser = &clocks;
-  launch::simulate(l, options, false, [](const auto&, const launch::Step*, const machine::Memory*) {});
-}
-
 TimedLaunch run(const launch::Launch& l, uint32_t most, const Device& device = h200()) {
   Launches clocks(device, most, {});
   run_by(clocks, l);
@@ -151,9 +144,9 @@ TEST(LaunchesByHand, WhatWasWrittenIsInL2ForTheNext) {
     run_by(clocks, l);
     run_by(clocks, l);
     std::vector<double> out;
-    for (const FromDram& d : clocks.from_dram()) {
+    for (const Shares& d : clocks.shares()) {
       EXPECT_EQ(d.size(), 1U);
-      out.push_back(d.begin()->second);
+      out.push_back(d.begin()->second.dram);
     }
     return out;
   };

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "model/timing/launches.h"
 #include "verify/launch/start.h"
 
 namespace bitwell::timing {
@@ -25,6 +26,13 @@ inline launch::Launch launch_of(const std::string& text, uint32_t ctas, uint32_t
   l.shape.block = {threads, 1, 1};
   l.add_buffer({"x", std::vector<std::byte>(bytes), true, false, true});
   return l;
+}
+
+inline void run_by(Launches& clocks, const launch::Launch& l) {
+  run::Options options;
+  options.checked = false;
+  options.chooser = &clocks;
+  launch::simulate(l, options, false, [](const auto&, const launch::Step*, const machine::Memory*) {});
 }
 
 }  // namespace bitwell::timing
