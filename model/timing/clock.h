@@ -144,6 +144,7 @@ class Clock final : public run::Timekeeper {
   std::vector<uint32_t> predicated_in_code(const isa::Function& function) const;
   void cost_by_code(const isa::Function& function, std::vector<Info>& out) const;
   void order_by_code(std::vector<Info>& infos);
+  void find_elected(const isa::Function& function, std::vector<Info>& out) const;
   void cost_by_counts(const CodeCounts& counts, double each, bool leaps, Info& info) const;
   bool classify_barrier(std::string_view name, double warps, Info& out) const;
   void join_pairs(const isa::Function& function, std::vector<Info>& out) const;

@@ -46,10 +46,13 @@ enum class Key : uint8_t {
   mbarrier_token,  // until it is there
   mbarrier_wait,
   mbarrier_handover,
+  // A thread's copy: where an assembler cannot see that it is one alone, it makes a loop over lanes of it.
   copy_issue,
-  tensor_copy_issue,  // through a tensor map
-  remote_copy_rate,   // bytes a cycle, to another CTA of the cluster
-  store_read,         // a bulk copy to global memory, beside its bytes
+  tensor_copy_issue,   // through a tensor map
+  copy_issue_elected,  // of a thread that elect.sync chose: one instruction
+  tensor_copy_issue_elected,
+  remote_copy_rate,  // bytes a cycle, to another CTA of the cluster
+  store_read,        // a bulk copy to global memory, beside its bytes
   store_rate,
   shared_latency,
   shared_interval,

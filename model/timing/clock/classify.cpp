@@ -7,6 +7,7 @@
 
 #include "model/isa/form/program.h"
 #include "model/run/barrier_use.h"
+#include "model/timing/clock/counts.h"
 #include "model/timing/clock/state.h"
 
 namespace bitwell::timing {
@@ -293,6 +294,22 @@ void Clock::find_late() {
     }
 }
 
+// Copies of a thread that is known to be one: machine code has no branch on their lines; or by PTX alone, in
+// a function that elects threads.
+void Clock::find_elected(const isa::Function& f, std::vector<Info>& out) const {
+  const bool elects = std::any_of(f.lines.begin(), f.lines.end(),
+                                  [](const isa::Line& line) { return line.text.starts_with("elect.sync"); });
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (out[i].kind != OpKind::copy) continue;
+    const isa::Line& line = f.lines[static_cast<size_t>(f.code[i].line)];
+    const CodeCounts c = code_ != nullptr ? counts_of(*code_, line.ptx) : CodeCounts{};
+    if (c.all != 0 ? c.of(CodeKind::branch) != 0 : !elects) continue;
+    const Key key = contains(line.text, ".tensor") ? Key::tensor_copy_issue_elected : Key::copy_issue_elected;
+    out[i].table.latency = value(key);
+    out[i].source = device_.cost(key).source;
+  }
+}
+
 void Clock::classify(const isa::Program& program, double warps, bool watched, bool in_whole_blocks) {
   bool stores_ahead = true, all_meet = true;
   for (const isa::Function& f : program.functions) {
@@ -339,6 +356,7 @@ void Clock::classify(const isa::Program& program, double warps, bool watched, bo
       if (line.unit == Unit::fma && line.text.ends_with(".f32")) i.table.fp32 = i.table.interval;
     }
     if (code_ != nullptr) cost_by_code(f, out);
+    find_elected(f, out);
     order_loads(f, out);
     for (Info& i : out) i.renames = i.kind == OpKind::arithmetic && i.table.interval == 0 && i.results == 1;
     // From the end of a block backwards: whether what comes next is an access that nobody waits for.

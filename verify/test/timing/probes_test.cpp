@@ -43,6 +43,8 @@ struct Other {
 };
 constexpr Other kOthers[] = {
     {"ld.shared.u32", "latency", "the end of a pass is in it"},
+    {"cp.async.bulk.tensor", "elected thread",
+     "alone it gets 104 bytes a cycle, and 62 beside seven of its GPC"},
     {"fence.sc.cta", "nothing to order", "the same"},
     {"fence.mbarrier_init", "nothing to order", "the same"},
     {"wgmma bf16 SS", "m64n8k16, 1 in a group, 1 left", "the same"},
@@ -121,8 +123,8 @@ TEST(Probes, TheModelGivesBackWhatAnH200Said) {
       EXPECT_TRUE(known) << r.what << ", " << r.with << ": " << said->second << " cycles there, " << r.value
                          << " here";
     }
-  EXPECT_EQ(asked, 1068U);
-  EXPECT_GE(near, 862U);
+  EXPECT_EQ(asked, 1078U);
+  EXPECT_GE(near, 870U);
   for (const Other& o : kOthers)
     EXPECT_TRUE(met.contains(&o)) << o.what << ", " << o.with << ": no row is off (" << o.why << ")";
 }

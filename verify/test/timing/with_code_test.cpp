@@ -202,6 +202,37 @@ TEST(WithCode, LanesThatGoDifferentWaysCostMore) {
   EXPECT_NEAR(leap("0", {}), leap("16", {}), 0.1);
 }
 
+// ptxas makes one instruction of a copy where it knows that one thread alone comes there, else a loop over
+// lanes; by PTX alone that is guessed from an elect.sync.
+TEST(WithCode, ACopyOfAnElectedThreadIsIssuedAtOnce) {
+  constexpr uint32_t kCopy = 0x1ba;
+  // Of one more, behind so many that the first ones have come.
+  const auto each = [&](const std::string& before, const Opcodes& code) {
+    const auto cycles = [&](int copies) {
+      const Body begin{
+          {before, {}},
+          {"mbarrier.init.shared.b64 [bar], 1;", {}},
+          {"mbarrier.arrive.expect_tx.shared.b64 _, [bar], " + std::to_string(16 * copies) + ";", {}}};
+      const Line copy{
+          "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%a0], 16, [bar];",
+          code};
+      const Body end{
+          {"wait:", {}}, {"mbarrier.try_wait.parity.shared.b64 %p0, [bar], 0;", {}}, {"@!%p0 bra wait;", {}}};
+      return timed(begin + repeated(copies, {copy}) + end, 1, 1).cycles;
+    };
+    constexpr int kCopies = 256;
+    return (cycles(2 * kCopies) - cycles(kCopies)) / kCopies;
+  };
+  const double looped = h200().value(Key::copy_issue), alone = h200().value(Key::copy_issue_elected);
+  ASSERT_GT(looped, alone + 30);
+  const std::string elect = "elect.sync _|%p1, 1;", none;
+  EXPECT_NEAR(each(none, {{kCopy, 1}, {kBra, 1}}), looped, 0.5);
+  EXPECT_NEAR(each(none, {{kCopy, 1}}), alone, 0.5);
+  EXPECT_NEAR(each(elect, {{kCopy, 1}, {kBra, 1}}), looped, 0.5);
+  EXPECT_NEAR(each(none, {}), looped, 0.5) << "by PTX alone";
+  EXPECT_NEAR(each(elect, {}), alone, 0.5) << "by PTX alone";
+}
+
 // A loop that stands in the code four times: all of its lines but those that count have four of each.
 TEST(WithCode, CopiesOfALoopCostAsOne) {
   const auto loop = [](uint32_t copies, uint32_t leaps, const Line& anchor, int rounds) {
