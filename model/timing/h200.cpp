@@ -377,6 +377,8 @@ constexpr WarpMmaCost kH200Mmas[] = {
     {".m16n8k8.row.col.f32.f16.f16.f32", 17.15, 1.05, "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32"},
     {".m16n8k8.row.col.f32.tf32.tf32.f32", 24.47, 1.58, "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"},
     {".m16n8k32.row.col.s32.s8.s8.s32", 24.46, 1.58, "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32"},
+    {".m16n16k16.f16.f16", 25.00, 3.00, "wmma.mma.sync.aligned.row.col.m16n16k16.f16.f16"},
+    {".m16n16k16.f32.f32", 24.65, 3.02, "wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32"},
     {".m16n8k32.row.col.f32.e4m3.e4m3.f32", 65.93, 6.28,
      "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32"},
 };

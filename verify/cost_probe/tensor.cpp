@@ -137,15 +137,17 @@ constexpr Mma kMma[] = {{"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 4,
                         {"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", 4, 2, 1},
                         {"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 4, 4, 2},
                         {"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", 4, 4, 2, true},
-                        {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", 4, 4, 2}};
+                        {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", 4, 4, 2},
+                        {"wmma.mma.sync.aligned.row.col.m16n16k16.f16.f16", 4, 8, 8},
+                        {"wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32", 8, 8, 8}};
 
 double mma(const Cycles& cycles, const Mma& m, int chains, uint32_t warps) {
   constexpr int kEach = 32;
   Probe p;
   p.warps = warps;
-  p.declare = fmt::format(".reg .b32 d<{}>, a<4>, b<2>, x; .reg .pred q;", m.d * chains);
-  p.before = repeat(m.d * chains, "mov.b32 d#, 0;") + repeat(4, "ld.global.u32 a#, [t_in];") +
-             repeat(2, "ld.global.u32 b#, [t_in];");
+  p.declare = fmt::format(".reg .b32 d<{}>, a<8>, b<8>, x; .reg .pred q;", m.d * chains);
+  p.before = repeat(m.d * chains, "mov.b32 d#, 0;") + repeat(m.a, "ld.global.u32 a#, [t_in];") +
+             repeat(m.b, "ld.global.u32 b#, [t_in];");
   for (int i = 0; i < kEach; ++i) {
     std::string d;
     for (int r = 0; r < m.d; ++r) d += fmt::format("{}d{}", r == 0 ? "" : ", ", i % chains * m.d + r);

@@ -62,8 +62,10 @@ void Clock::cost_by_code(const isa::Function& f, std::vector<Info>& out) const {
   for (size_t i = 0; i < f.code.size(); ++i) {
     const isa::Op& op = f.code[i];
     const auto line = [&](size_t k) { return f.lines[static_cast<size_t>(f.code[k].line)].ptx; };
-    // Of several operations of a line the first has all.
-    counts.push_back(i != 0 && line(i) == line(i - 1) ? CodeCounts{} : counts_of(*code_, line(i)));
+    // Of several operations of a line the first has all: the registers of wmma.load come by one instruction.
+    const bool again = i != 0 && line(i) == line(i - 1);
+    counts.push_back(again ? CodeCounts{} : counts_of(*code_, line(i)));
+    if (again && out[i].kind == OpKind::memory && code_->lines.contains(line(i))) out[i].table.issues = 0;
     any += counts.back().all;
     if (op.kind == isa::OpKind::branch || op.kind == isa::OpKind::jump) begins[op.target] = true;
     if (op.targets != nullptr)

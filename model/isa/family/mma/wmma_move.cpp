@@ -2,6 +2,8 @@
 // (PTX ISA 9.0, 9.7.14.4.3 and 9.7.14.4.4).
 #include <bit>
 #include <cstdio>
+#include <set>
+#include <vector>
 
 #include "model/isa/family/emit.h"
 #include "model/isa/family/memory/memory.h"
@@ -147,7 +149,18 @@ void move_form(Builder& b, const Match& m) {
                             : type == ".f16" ? ".f16x2"
                             : operand == 'c' ? ".s32"
                                              : ".b32");
+  std::vector<uint32_t> loaded;
+  std::set<std::string> named;
+  for (const ptx::Operand& element : registers.elements) named.insert(element.name);
   for (size_t r = 0; r < f.registers; ++r) {
+    // Of a fragment that says everything twice, each is loaded once.
+    if (loads && r >= f.distinct() && named.size() == f.registers) {
+      Op copy = lane_op("mov.b32");
+      copy.a = loaded[r - f.distinct()];
+      copy.d = b.destination(registers.elements[r], held).row;
+      b.emit(copy);
+      continue;
+    }
     const FragmentPlace place = f.place(0, r * f.each());
     const size_t strided = by_inner ? place.inner : place.outer;
     const size_t along = by_inner ? place.outer : place.inner;
@@ -166,6 +179,7 @@ void move_form(Builder& b, const Match& m) {
                     " where .b32 is needed");
     (loads ? op.results : op.sources) = b.new_list();
     (loads ? op.results : op.sources)->push_back(v.row);
+    loaded.push_back(v.row);
     b.payload(op, use);
     b.emit(op);
   }
