@@ -233,6 +233,22 @@ TEST(WithCode, ACopyOfAnElectedThreadIsIssuedAtOnce) {
   EXPECT_NEAR(each(elect, {}), alone, 0.5) << "by PTX alone";
 }
 
+// Its 8 registers hold 16 rows of 32 bytes twice: ptxas makes one ldmatrix of it, of four wavefronts.
+TEST(WithCode, AFragmentComesByOneLdmatrix) {
+  constexpr uint32_t kLdsm = 0x03b, kWarps = 16;
+  const Body begin{{".reg .b32 %w<8>;", {}}, {"mov.u32 %r1, 24;", {}}};  // elements: rows meet in no bank
+  const Line load{
+      "wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {%w0, %w1, %w2, %w3, %w4, %w5, %w6, %w7}, [tile], "
+      "%r1;",
+      {{kLdsm, 1}}};
+  const auto of = [&](int loads) { return timed(begin + repeated(loads, {load}), 1, 32 * kWarps); };
+  constexpr int kLoads = 64;
+  const TimedLaunch more = of(2 * kLoads);
+  const double each = (more.cycles - of(kLoads).cycles) / kLoads / kWarps;
+  EXPECT_NEAR(each, 4 * h200().value(Key::shared_interval), 0.1);
+  EXPECT_NEAR(more.seen.issue, 0.25 / each, 0.02) << "of a quarter";
+}
+
 // A loop that stands in the code four times: all of its lines but those that count have four of each.
 TEST(WithCode, CopiesOfALoopCostAsOne) {
   const auto loop = [](uint32_t copies, uint32_t leaps, const Line& anchor, int rounds) {
