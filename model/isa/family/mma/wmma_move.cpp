@@ -156,7 +156,7 @@ void move_form(Builder& b, const Match& m) {
     // Of a fragment that says everything twice, each is loaded once.
     if (loads && r >= f.distinct() && named.size() == f.registers) {
       Op copy = lane_op("mov.b32");
-      copy.a = loaded[r - f.distinct()];
+      copy.a = loaded[r % f.distinct()];
       copy.d = b.destination(registers.elements[r], held).row;
       b.emit(copy);
       continue;
