@@ -153,7 +153,7 @@ void move_form(Builder& b, const Match& m) {
   std::set<std::string> named;
   for (const ptx::Operand& element : registers.elements) named.insert(element.name);
   for (size_t r = 0; r < f.registers; ++r) {
-    // Of a fragment that says everything twice, each is loaded once.
+    // Of a fragment that says everything twice, or four times, each is loaded once.
     if (loads && r >= f.distinct() && named.size() == f.registers) {
       Op copy = lane_op("mov.b32");
       copy.a = loaded[r % f.distinct()];
