@@ -164,20 +164,22 @@ struct WaitsPassed {
   int ptx_line = 0;
 };
 
-// Something of each lane, made when a lane's is first asked for: most warps never do, and many are short.
-template <class T>
-class OfLanes {
+// So many of something, made when one is first asked for: most warps and CTAs never do, and many are short.
+template <class T, size_t kMany>
+class MadeWhenAsked {
  public:
-  T& operator[](size_t lane) {
-    if (all_ == nullptr) all_ = std::make_unique<std::array<T, kLanes>>();
-    return (*all_)[lane];
+  T& operator[](size_t which) {
+    if (all_ == nullptr) all_ = std::make_unique<std::array<T, kMany>>();
+    return (*all_)[which];
   }
-  // nullptr: no lane's was.
-  const T* find(size_t lane) const { return all_ == nullptr ? nullptr : &(*all_)[lane]; }
+  // nullptr: none was.
+  const T* find(size_t which) const { return all_ == nullptr ? nullptr : &(*all_)[which]; }
 
  private:
-  std::unique_ptr<std::array<T, kLanes>> all_;
+  std::unique_ptr<std::array<T, kMany>> all_;
 };
+template <class T>
+using OfLanes = MadeWhenAsked<T, kLanes>;
 
 struct Warp {
   int index = 0;        // in its CTA

@@ -15,7 +15,7 @@ using machine::Warp;
 namespace {
 
 std::string at_cta_barrier(Cluster&, const Waiter& w) {
-  const machine::CtaBarrier& b = w.cta->barriers[w.split->barrier];
+  const machine::CtaBarrier& b = *w.cta->barriers.find(w.split->barrier);  // it has come there
   uint32_t arrived = b.arrived;
   for (const uint32_t lanes : b.lanes) arrived += static_cast<uint32_t>(__builtin_popcount(lanes));
   return " on barrier " + std::to_string(w.split->barrier) + ": " + std::to_string(arrived) +
@@ -72,8 +72,8 @@ void Cta::tell_passed(uint32_t number) const {
 }
 
 void Cta::try_release(uint32_t number) {
-  machine::CtaBarrier& barrier = barriers[number];
   if ((barriers_under_way >> number & 1) == 0) return;
+  machine::CtaBarrier& barrier = barriers[number];
   // A warp has arrived when every thread of it that still runs has.
   for (const Warp& w : warps) {
     uint32_t& lanes = barrier.lanes[static_cast<size_t>(w.index)];

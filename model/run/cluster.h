@@ -1,7 +1,6 @@
 // CTAs that share memory, and the work that goes on beside their warps.
 #pragma once
 #include <array>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -200,8 +199,7 @@ class Cluster {
   bool waits_for_others() const;
   bool only_polled() const;
 
-  std::deque<std::unique_ptr<machine::Agent>>
-      agents_;  // in the order of issue; most often the first is done first
+  std::vector<std::unique_ptr<machine::Agent>> agents_;  // in the order of issue
   // At random, or first of all: what has not run yet has waited longest.
   uint64_t first_priority() {
     return grid.options.schedule.policy == Policy::random ? random_() >> 1 | 1 : ~uint64_t{0};
@@ -241,8 +239,8 @@ class Cluster {
   uint64_t time_outs_at_ = 0;
   uint64_t reported_ = 0;  // logical time of the last progress report
   Random random_;
-  std::vector<uint64_t> warp_priority_;  // by rank and warp
-  std::deque<uint64_t> agent_priority_;  // as agents_
+  std::vector<uint64_t> warp_priority_;   // by rank and warp
+  std::vector<uint64_t> agent_priority_;  // as agents_
 };
 
 }  // namespace bitwell::run

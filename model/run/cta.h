@@ -78,7 +78,7 @@ class Cta {
   machine::Region shared;
   machine::Mbarriers mbarriers{shared};
   machine::TensorMemory tensor_memory;
-  std::array<machine::CtaBarrier, 16> barriers;
+  machine::MadeWhenAsked<machine::CtaBarrier, 16> barriers;
   uint32_t barriers_under_way = 0;  // one bit each: somebody has come there since it was last passed
   FamilyStates families;
   uint64_t lane_instructions = 0;

@@ -4,7 +4,6 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <vector>
 
@@ -26,8 +25,8 @@ struct TensorLoad {
 
 // Of one warp, since its last tcgen05.wait::ld.
 struct TensorLoads {
-  std::deque<std::shared_ptr<TensorLoad>> all;  // in the order of issue
-  uint64_t waited = 0;                          // loads of the warp before these
+  std::vector<std::shared_ptr<TensorLoad>> all;  // in the order of issue
+  uint64_t waited = 0;                           // loads of the warp before these
 
   bool unread() const {
     return std::any_of(all.begin(), all.end(), [](const auto& load) { return !load->used(); });

@@ -1,7 +1,7 @@
 // Random numbers of a schedule.
 #pragma once
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <random>
 
 namespace bitwell::run {
@@ -12,13 +12,13 @@ class Random {
  public:
   explicit Random(uint64_t seed) : seed_(seed) {}
   uint64_t operator()() {
-    if (!made_) made_.emplace(seed_);
+    if (made_ == nullptr) made_ = std::make_unique<std::mt19937_64>(seed_);
     return (*made_)();
   }
 
  private:
   uint64_t seed_;
-  std::optional<std::mt19937_64> made_;
+  std::unique_ptr<std::mt19937_64> made_;
 };
 
 }  // namespace bitwell::run
