@@ -21,11 +21,9 @@ const std::map<std::string, cost_probe::Rows (*)(const cost_probe::Cycles&)> kCo
     {"tensor", cost_probe::tensor},
     {"copies", cost_probe::copies}};
 const std::map<std::string, cost_probe::Rows (*)(device::Device&)> kOthers{
-    {"grids", gpu::probe_grids},
-    {"clocks", gpu::probe_clocks},
-    {"beside", gpu::probe_beside},
-    {"turns", gpu::probe_turns},
-    {"neighbours", gpu::probe_neighbours}};
+    {"grids", gpu::probe_grids},   {"clocks", gpu::probe_clocks},
+    {"beside", gpu::probe_beside}, {"latencies", gpu::probe_latencies},
+    {"turns", gpu::probe_turns},   {"neighbours", gpu::probe_neighbours}};
 
 }  // namespace
 
@@ -38,7 +36,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> wanted;
   app.add_option("GROUP", wanted,
                  "Which of them: instructions, memory, barriers, tensor, copies, grids, clocks, beside, "
-                 "turns, neighbours "
+                 "latencies, turns, neighbours "
                  "(default: all)")
       ->check([](const std::string& name) {
         return kCosts.contains(name) || kOthers.contains(name) ? std::string()

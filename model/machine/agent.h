@@ -29,6 +29,7 @@ struct Task {
   uint64_t bytes = 0;        // that move
   uint64_t sectors = 0;      // of 32 bytes of global memory, in which they lie
   uint64_t global = 0;       // where the first of them are in global memory; 0: nowhere
+  uint64_t last = 0;         // and the last, of lanes
   bool tensor_map = false;   // says where the others are
   uint32_t ranks = 0;        // of the CTAs that get them, a bit each; 0: the issuer's
   uint32_t m = 0, n = 0;     // of a product; m of tcgen05

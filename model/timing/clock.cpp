@@ -95,6 +95,7 @@ void Clock::begin_launch(const run::Cluster& first) {
   l2_loads_ = Server<64>(l2_.rate());
   dram_ = Server<64>(share(device_, Key::memory_clock_free_bandwidth, extent_, looked_at));
   for (size_t k = 0; k < of_sectors_.size(); ++k) of_sectors_[k] = amounts(32.0 * static_cast<double>(k));
+  if (value(Key::dram_refresh_every) > 0) dram_latency_ = DramLatency(device_);
   group_clusters_.resize(extent_.groups);
   group_free_.resize(extent_.groups);
   group_link_.resize(extent_.groups, Path::kNone);

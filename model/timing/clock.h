@@ -13,6 +13,7 @@
 #include "model/run/cluster.h"
 #include "model/run/turns/chooser.h"
 #include "model/timing/cost.h"
+#include "model/timing/dram.h"
 #include "model/timing/lines.h"
 #include "model/timing/machine_code.h"
 #include "model/timing/multiprocessor.h"
@@ -216,10 +217,16 @@ class Clock final : public run::Timekeeper {
     Time port = 0, l2 = 0, dram = 0;
   };
   Amounts amounts(double bytes) const;
-  Time from_l2(uint64_t address, const Amounts& of, Multiprocessor& sm, Time start, Time l2_latency,
-               Time dram_latency, Cause* why);
-  Time copied(uint64_t address, const Amounts& of, Multiprocessor& sm, Time start, Time l2_latency,
-              Time dram_latency, Cause& why);
+  // From DRAM it is the mean, of which each of so many pieces that lie so far apart has its own, and the last
+  // one counts; none: all of it.
+  struct Latency {
+    Time l2 = 0, dram = 0;
+    uint64_t pieces = 0, apart = 0;
+  };
+  Time from_l2(uint64_t address, const Amounts& of, Multiprocessor& sm, Time start, const Latency& latency,
+               Cause* why);
+  Time copied(uint64_t address, const Amounts& of, Multiprocessor& sm, Time start, const Latency& latency,
+              Cause& why);
   double l2_part(uint64_t address, const Multiprocessor& sm, Time at);
   double beside() const;
   void schedule(const machine::Agent& agent, Operation& operation);
@@ -254,7 +261,8 @@ class Clock final : public run::Timekeeper {
   Server<64> l2_, dram_;
   Server<64> l2_loads_;                 // the same, as if loads alone asked
   std::array<Amounts, 33> of_sectors_;  // of so many sectors
-  Time a_line_ = kCycle;                // from L2 to a multiprocessor by cp.async
+  DramLatency dram_latency_;
+  Time a_line_ = kCycle;  // from L2 to a multiprocessor by cp.async
   double l2_beside_ = 1;  // so much of the time that copies stand in its queue, a load stands there too
   std::unique_ptr<Neighbours> neighbours_;  // nullptr: shares_ says what they ask for together
   double again_ = 1;  // so much of what L2 does for the first, for another of the GPC that asks at once

@@ -63,7 +63,14 @@ enum class Key : uint8_t {
   l1_miss,      // of each line that it asks L2 for, until it asks for the next
   l1_conflict,  // of each wavefront more that a load needs: latency, beside its turn
   l2_latency,
-  dram_latency,
+  dram_latency,  // of a load, the mean
+  // Of single loads, by how many of them take at most so long: half of DRAM is near, half far, and what is
+  // refreshed gives nothing until that is over.
+  dram_near,           // of those from near DRAM half take less
+  dram_near_late,      // a fifth take longer
+  dram_far,            // of those from far DRAM
+  dram_refreshed,      // one of these where a refresh has just begun
+  dram_refresh_every,  // of the same address
   global_atomic,
   // Of atomics and reductions of global memory by a warp, each on 16 multiprocessors at once: what L2 needs.
   update_word,     // a sum of whole numbers, of all lanes into one word

@@ -281,6 +281,7 @@ struct Multiprocessor {
   Server<16> memory;                              // wavefronts of shared memory and of L1
   std::array<Server<32>, kQuarters> tensor_sync;  // mma.sync, of each quarter
   Server<32> l2;
+  Server<32> asks;           // lines that loads ask L2 for
   Server<32> copies;         // lines that the copy engine asks for
   Server<32> updates;        // towards L2: atomics, reductions and stores
   Time stored = 0;           // when the last of the stores has left

@@ -26,6 +26,8 @@ struct Probe {
   std::optional<machine::TensorMap> map{};  // over the buffer
   // What it tells is not the time of a pass: it reads the clock in the body, and t_to says how long that was.
   bool tells_another = false;
+  // It is of DRAM: what a pass costs hangs on when and where it is. So many passes settle that.
+  uint32_t settles = 0;
 };
 
 // Text with `n` copies, `#` in each standing for its number.

@@ -1,6 +1,7 @@
 // Loads, stores, atomics and fences: how long one takes, and how many a multiprocessor does.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "verify/cost_probe/cost.h"
@@ -137,6 +138,43 @@ void lane_copies(const Cycles& cycles, Rows& out) {
       out.push_back({fmt::format("cp.async of {} bytes", c.bytes),
                      fmt::format("{} lanes a row, {} of each of {} warps at once", c.lanes, kEach, warps),
                      cycles(p, kPasses), "cycles"});
+    }
+}
+
+// Some warps load a word of each of n bursts of 64 bytes, which are all of a CTA's, and meet at a barrier
+// that takes part of what they loaded: the last burst is waited for.
+void bursts(const Cycles& cycles, Rows& out) {
+  struct Bursts {
+    uint32_t n, warps, apart;
+  };
+  constexpr uint32_t kTurns = 128;
+  for (const Bursts b : {Bursts{1, 1, 64}, Bursts{8, 8, 64}, Bursts{32, 8, 64}, Bursts{128, 8, 64},
+                         Bursts{512, 8, 64}, Bursts{32, 1, 64}, Bursts{32, 1, 1024}, Bursts{32, 1, 4096}})
+    for (const bool dram : {false, true}) {
+      const uint32_t lanes = std::min(b.n / b.warps, 32U), each = b.n / b.warps / lanes;
+      Probe p;
+      p.warps = b.warps;
+      p.buffer = dram ? uint64_t{1} << 30 : 1 << 18;
+      p.settles = dram ? kTurns : 0;
+      p.declare = std::string(kWords) + " .reg .pred on, hit;";
+      // All pages are known before.
+      p.before = repeat(dram ? 64 : 0, "ld.volatile.global.u32 v0, [t_in+#*2097152];\n  ") +
+                 fmt::format(
+                     "setp.lt.u32 on, t_lane, {}; mad.lo.u32 r0, t_warp, {}, t_lane; mad.wide.u32 g_at, "
+                     "r0, {}, t_in; mov.u32 s_x, 0; mov.u32 v0, 0;",
+                     lanes, lanes, b.apart);
+      for (uint32_t k = 0; k < each; ++k)
+        p.body += fmt::format("@on ld.volatile.global.u32 v0, [g_at+{}]; xor.b32 s_x, s_x, v0;\n  ",
+                              k * b.warps * lanes * b.apart);
+      p.body += fmt::format(
+          "setp.eq.u32 hit, s_x, 1; bar.red.popc.u32 r1, 0, hit; mad.wide.u32 g_at, r1, 8, g_at; "
+          "add.u64 g_at, g_at, {};",
+          dram ? b.n * b.apart : 0);
+      p.after = "{.reg .pred q; setp.eq.u32 q, s_x, 1; @q st.global.u32 [t_in], s_x;}";
+      out.push_back({"ld.volatile.global",
+                     fmt::format("{} bursts of {}, {} bytes apart, {} warps, and a barrier", b.n,
+                                 dram ? "DRAM" : "L2", b.apart, b.warps),
+                     cycles(p, kTurns), "cycles"});
     }
 }
 
@@ -297,6 +335,7 @@ Rows memory(const Cycles& cycles) {
   shared(cycles, out);
   lane_copies(cycles, out);
   global(cycles, out);
+  bursts(cycles, out);
   fences(cycles, out);
   return out;
 }

@@ -44,7 +44,7 @@ bitwell_test(timing_test LABEL quick COST 15 LINK bitwell_test_kernel bitwell_co
   DEFINE BITWELL_KERNELS="${PROJECT_BINARY_DIR}/share/bitwell/kernels" BITWELL_PROBES="${PROJECT_SOURCE_DIR}/experiments/results/time_probes.csv"
   SOURCES timing/table_test.cpp timing/timed_test.cpp timing/timed_ahead_test.cpp timing/timed_waits_test.cpp timing/doors_test.cpp
           timing/probes_test.cpp timing/sample_test.cpp timing/spread_test.cpp timing/held_back_test.cpp timing/machine_code_test.cpp timing/own_table_test.cpp
-          timing/kinds_test.cpp timing/sectors_test.cpp timing/loops_test.cpp timing/launches_test.cpp timing/with_code_test.cpp timing/crowd_test.cpp timing/neighbours_test.cpp)
+          timing/kinds_test.cpp timing/sectors_test.cpp timing/loops_test.cpp timing/launches_test.cpp timing/with_code_test.cpp timing/crowd_test.cpp timing/neighbours_test.cpp timing/dram_test.cpp)
 
 # Instructions.
 bitwell_test(isa_test LABEL quick LINK bitwell_test_kernel bitwell_verify NEEDS bitwell_test_ptx bitwell_kernels

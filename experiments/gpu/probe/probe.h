@@ -15,6 +15,7 @@ Rows probe_grids(device::Device& device);       // launches, and the bandwidth o
 Rows probe_clocks(device::Device& device);      // what busy tensor cores leave of the clock
 Rows probe_turns(device::Device& device);       // between a CTA and the next in its place
 Rows probe_beside(device::Device& device);      // a load while copies keep L2 busy
+Rows probe_latencies(device::Device& device);   // of loads from DRAM, one by one
 Rows probe_neighbours(device::Device& device);  // what multiprocessors read together
 
 }  // namespace bitwell::gpu

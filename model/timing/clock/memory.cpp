@@ -44,8 +44,7 @@ double Clock::l2_part(uint64_t address, const Multiprocessor& sm, Time at) {
 
 // When so many bytes have come from L2 or DRAM. `why`: of a copy.
 [[gnu::always_inline]] inline Time Clock::from_l2(uint64_t address, const Amounts& of, Multiprocessor& sm,
-                                                  Time start, Time l2_latency, Time dram_latency,
-                                                  Cause* why) {
+                                                  Time start, const Latency& latency, Cause* why) {
   double part = 1, l2_part = 1;
   Region* const region = region_of(address);
   if (region != nullptr) {
@@ -80,18 +79,22 @@ double Clock::l2_part(uint64_t address, const Multiprocessor& sm, Time at) {
     part = far ? 1 : 0;
     on_its_way = *arrival;
   }
-  const Time latency = far ? dram_latency : l2_latency;
-  Time end = std::max(start + latency, on_its_way);
+  Time way = latency.l2;
+  if (far) {
+    Time longest = latency.pieces == 0 ? 0 : INT64_MIN;
+    for (uint64_t k = 0; k < latency.pieces; ++k)
+      longest = std::max(longest, dram_latency_.beside_mean(address + k * latency.apart, start));
+    way = latency.dram + longest;
+  }
+  Time end = std::max(start + way, on_its_way);
   if (why != nullptr) *why = Cause::copy;
   // What stands in a queue stands before the latency, which ends when the last byte is there.
-  // L1 asks for one line after the other, however little of each.
-  const Time port = why == nullptr ? std::max(of.port, time(Key::l1_miss)) : of.port;
-  Time served = std::max(sm.l2.take(start, port), l2_.take(start, l2));
+  Time served = std::max(sm.l2.take(start, of.port), l2_.take(start, l2));
   if (why == nullptr) {
     const Time alone = l2_loads_.take(start, l2);
     if (served > alone) served = alone + static_cast<Time>(l2_beside_ * static_cast<double>(served - alone));
   }
-  const Time over_l2 = served + l2_latency / 2;
+  const Time over_l2 = served + latency.l2 / 2;
   if (over_l2 > end) {
     end = over_l2;
     if (why != nullptr) *why = Cause::l2;
@@ -100,7 +103,7 @@ double Clock::l2_part(uint64_t address, const Multiprocessor& sm, Time at) {
     const Time amount = part == 1 && sectors == 1 ? of_sectors_[2].dram
                         : part == 1               ? of.dram
                                                   : dram_.amount(of.bytes * part);
-    const Time over_dram = dram_.take(start, amount) + (far ? dram_latency / 2 : 0);
+    const Time over_dram = dram_.take(start, amount) + (far ? latency.dram / 2 : 0);
     if (over_dram > end && far) {
       end = over_dram;
       if (why != nullptr) *why = Cause::dram;
@@ -116,9 +119,9 @@ double Clock::l2_part(uint64_t address, const Multiprocessor& sm, Time at) {
   return end;
 }
 
-Time Clock::copied(uint64_t address, const Amounts& of, Multiprocessor& sm, Time start, Time l2_latency,
-                   Time dram_latency, Cause& why) {
-  return from_l2(address, of, sm, start, l2_latency, dram_latency, &why);
+Time Clock::copied(uint64_t address, const Amounts& of, Multiprocessor& sm, Time start,
+                   const Latency& latency, Cause& why) {
+  return from_l2(address, of, sm, start, latency, &why);
 }
 
 // Words that follow each other, or are one, meet nowhere in shared memory.
@@ -166,6 +169,7 @@ template <class Reached>
     dram_.take(start, of.dram);
     return served;
   }
+  const Latency of_a_load{time(Key::l2_latency), time(Key::dram_latency), 1, 0};
   Time end = served + time(Key::l1_latency) + conflicts;
   const bool cached = reads && i.cached;
   const auto misses = [&](size_t k, uint64_t line, uint32_t wanted) -> uint32_t {
@@ -180,14 +184,17 @@ template <class Reached>
       if (cached && sm.coming.last() <= end && sm.l1.has(reached.place(k))) continue;
     const auto [line, wanted] = reached.at(k);
     if (cached && sm.coming.last() > end) end = std::max(end, sm.coming.of(line, wanted));
+    Time out = 0;
     for (uint32_t missing = cached ? misses(k, line, wanted) : wanted; missing != 0;) {
       if (asked == 0) asked = sm.stored > served ? sm.updates.take(served, kCycle) : served;
+      // L1 asks for one line after the other, however little of each.
+      if (out == 0) out = sm.asks.take(asked, time(Key::l1_miss)) - time(Key::l1_miss);
       const auto first = static_cast<uint32_t>(std::countr_zero(missing));
       const auto run = static_cast<uint32_t>(std::countr_one(missing >> first));
       const uint32_t now = ((1u << run) - 1) << first;
-      const Time there = from_l2(reached.first_byte(k, line * kSectors + first), of_sectors_[run], sm, asked,
-                                 time(Key::l2_latency), time(Key::dram_latency), nullptr);
-      if (cached) sm.coming.add(line, now, asked, there);
+      const Time there = from_l2(reached.first_byte(k, line * kSectors + first), of_sectors_[run], sm, out,
+                                 of_a_load, nullptr);
+      if (cached) sm.coming.add(line, now, out, there);
       end = std::max(end, there);
       missing &= ~now;
     }

@@ -24,9 +24,9 @@ Time Clock::load(const Task& task, Multiprocessor& sm, Time start, Cause& cause)
     start = sm.copies.take(start, time_of(lines * line));
   // What several CTAs get is read once; each has a port of its own. That it is written hinders no product: a
   // B200's tensor core reads operands at its whole rate meanwhile (SemiAnalysis, tiles of 128x128x128 bytes).
-  return copied(task.global, amounts(static_cast<double>(task.sectors * kSector)), sm, start,
-                time_of(device_.copy_latency(task.bytes, false, task.tensor_map) - wait),
-                time_of(device_.copy_latency(task.bytes, true, task.tensor_map) - wait), cause);
+  const Latency latency{time_of(device_.copy_latency(task.bytes, false, task.tensor_map) - wait),
+                        time_of(device_.copy_latency(task.bytes, true, task.tensor_map) - wait)};
+  return copied(task.global, amounts(static_cast<double>(task.sectors * kSector)), sm, start, latency, cause);
 }
 
 // The tensor core reads so many wavefronts of operands from shared memory, evenly while it multiplies.
@@ -154,8 +154,9 @@ void Clock::schedule(const machine::Agent& agent, Operation& o) {
         const Time looked = sm.memory.take(start, lines);
         Amounts of = amounts(static_cast<double>(task.sectors * kSector));
         of.port = std::min(of.port, static_cast<Time>(task.lines) * a_line_);
-        o.at = copied(task.global, of, sm, looked, time(Key::l2_latency) + beside,
-                      time(Key::dram_latency) + beside, o.cause);
+        const Latency latency{time(Key::l2_latency) + beside, time(Key::dram_latency) + beside, task.lines,
+                              task.lines > 1 ? (task.last - task.global) / (task.lines - 1) : 0};
+        o.at = copied(task.global, of, sm, looked, latency, o.cause);
       }
       break;
     }

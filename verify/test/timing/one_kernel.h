@@ -2,7 +2,9 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "model/timing/cost.h"
 #include "model/timing/launches.h"
 #include "verify/launch/start.h"
 
@@ -26,6 +28,22 @@ inline launch::Launch launch_of(const std::string& text, uint32_t ctas, uint32_t
   l.shape.block = {threads, 1, 1};
   l.add_buffer({"x", std::vector<std::byte>(bytes), true, false, true});
   return l;
+}
+
+// An H200 whose DRAM takes as long for each load.
+inline const Device& even_dram() {
+  static const std::vector<Cost> costs = [] {
+    std::vector<Cost> out(h200().costs.begin(), h200().costs.end());
+    for (Cost& c : out)
+      if (c.key == Key::dram_refresh_every) c.value = 0;
+    return out;
+  }();
+  static const Device device = [] {
+    Device out = h200();
+    out.costs = costs;
+    return out;
+  }();
+  return device;
 }
 
 inline void run_by(Launches& clocks, const launch::Launch& l) {

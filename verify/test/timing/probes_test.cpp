@@ -29,8 +29,9 @@ double modelled(const cost_probe::Probe& probe, bool by_code) {
     question.most = 0;  // in full: what was touched before is in L2
     return session::time_of(question).launches.at(0).launch.cycles;
   };
-  constexpr uint32_t kFew = 4;  // settle what a pass costs, as no two runs of the model differ
-  return (cycles(2 * kFew) - cycles(kFew)) / kFew;
+  // So many settle what a pass costs, as no two runs of the model differ.
+  const uint32_t few = std::max(4U, probe.settles);
+  return (cycles(2 * few) - cycles(few)) / few;
 }
 
 // Where the model says another thing, and why.
@@ -86,8 +87,6 @@ constexpr Other kOthers[] = {
     {"cp.async.bulk to global", "", "small ones, by 20 cycles"},
     {"ld.global.ca", "lanes 516 bytes apart, 8", "no line without a neighbour is slower there"},
     {"ld.volatile.global", "lanes 32 bytes apart, 1", "a multiprocessor alone has more of L2 there"},
-    {"ld.volatile.global", "lanes 128 bytes apart",
-     "the model has 1.2 cycles a line, which is not found out"},
     {"st.volatile.global", ", 16 CTAs", "16 multiprocessors side by side share a way to L2"},
     {"st.volatile.global", "64 bytes apart, 1", "between 18 and 48 cycles there, in one run or another"},
     {"cp.async of 4 bytes", "32 lanes a row", "cp.async.ca finds it in L1 there; here it asks L2 always"},
@@ -123,8 +122,8 @@ TEST(Probes, TheModelGivesBackWhatAnH200Said) {
       EXPECT_TRUE(known) << r.what << ", " << r.with << ": " << said->second << " cycles there, " << r.value
                          << " here";
     }
-  EXPECT_EQ(asked, 1086U);
-  EXPECT_GE(near, 870U);
+  EXPECT_EQ(asked, 1102U);
+  EXPECT_GE(near, 890U);
   for (const Other& o : kOthers)
     EXPECT_TRUE(met.contains(&o)) << o.what << ", " << o.with << ": no row is off (" << o.why << ")";
 }

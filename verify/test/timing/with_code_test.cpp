@@ -50,7 +50,7 @@ TimedLaunch timed(const Body& body, uint32_t ctas, uint32_t threads, uint32_t re
   }
   launch::Launch l = launch_of(text, ctas, threads);
   l.shape.registers = said;
-  Launches clocks(h200(), 0, {});
+  Launches clocks(even_dram(), 0, {});
   clocks.set_code(code);
   run::Options options;
   options.checked = false;

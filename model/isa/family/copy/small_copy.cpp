@@ -68,6 +68,7 @@ class SmallCopy : public machine::Agent {
       if (p.source == nullptr) continue;
       out.lines += p.from / kLine != line ? 1 : 0;
       out.sectors += p.from / kSector != sector ? 1 : 0;
+      out.last = p.from;
       line = p.from / kLine;
       sector = p.from / kSector;
     }
