@@ -37,8 +37,8 @@ bool is_part(Part part, Key k) {
       return k == Key::l2_bandwidth || k == Key::few_sms_bandwidth ||
              (k >= Key::update_word && k <= Key::exchange_word);
     case Part::latency:
-      return k == Key::l2_latency || k == Key::dram_latency || k == Key::global_atomic ||
-             k == Key::remote_latency || k == Key::cp_async_latency;
+      return k == Key::l2_latency || (k >= Key::dram_latency && k <= Key::dram_refreshed) ||
+             k == Key::global_atomic || k == Key::remote_latency || k == Key::cp_async_latency;
     case Part::tensor: return k == Key::mma_interval;
     case Part::arithmetic: return k == Key::unknown_latency || k == Key::unknown_interval;
     case Part::beside: return k == Key::wgmma_beside;

@@ -10,6 +10,7 @@
 #include "kernels/grouped/launch.h"
 #include "kernels/svdquant/launch.h"
 #include "model/timing/cost.h"
+#include "model/timing/dram.h"
 #include "model/timing/loops.h"
 #include "verify/suite/kernels/dense.h"
 #include "verify/suite/kernels/grouped.h"
@@ -66,6 +67,16 @@ TEST(Doors, AChangeIsOfItsPartAlone) {
   EXPECT_DOUBLE_EQ(tensor.device().wgmma_interval(128, false), h200().wgmma_interval(128, false) / 2);
   const TensorMmaCost half = Changed(*device("b200"), Part::tensor, 0.5).device().tensor_mma(1, 128, 128);
   EXPECT_DOUBLE_EQ(half.interval, device("b200")->tensor_mma(1, 128, 128).interval / 2);
+  // A load from DRAM that is sooner than others is not sooner by as much where all take half as long.
+  const Changed latency(h200(), Part::latency, 0.5);
+  const auto soonest = [](const Device& d) {
+    const DramLatency loads(d);
+    Time out = INT64_MAX;
+    for (uint64_t k = 0; k < 10000; ++k) out = std::min(out, loads.beside_mean(4096 * k, 0));
+    return d.value(Key::dram_latency) + cycles_of(out);
+  };
+  EXPECT_GE(soonest(latency.device()), soonest(h200()) / 2);
+  EXPECT_LT(soonest(latency.device()), h200().value(Key::dram_latency) / 2);
   // Arithmetic takes no less than by itself.
   const Changed beside(h200(), Part::beside, 0);
   for (const Cost& c : h200().costs)
