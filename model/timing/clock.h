@@ -217,11 +217,12 @@ class Clock final : public run::Timekeeper {
     Time port = 0, l2 = 0, dram = 0;
   };
   Amounts amounts(double bytes) const;
-  // From DRAM it is the mean, of which each of so many pieces that lie so far apart has its own, and the last
-  // one counts; none: all of it.
+  // `dram` is a mean: so many pieces, so far apart, take more or less each, and the last of them counts. No
+  // pieces: it is what all take together.
   struct Latency {
     Time l2 = 0, dram = 0;
-    uint64_t pieces = 0, apart = 0;
+    uint64_t pieces = 0;
+    int64_t apart = 0;
   };
   Time from_l2(uint64_t address, const Amounts& of, Multiprocessor& sm, Time start, const Latency& latency,
                Cause* why);

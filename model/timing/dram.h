@@ -9,9 +9,9 @@
 namespace bitwell::timing {
 
 // Half of DRAM is near and half is far, and what is refreshed gives nothing until that is over. Which is
-// which cannot be seen in an address: it is drawn, for the same address always the same. By probes of an H200
-// 4 KiB are as far as each other, and 1 KiB is refreshed at once; there are no more than four such in 128
-// KiB.
+// which cannot be seen in an address: it is drawn, for the same address always the same. 4 KiB are as far as
+// each other, as two runs of an H200 said that are not kept. That 1 KiB is refreshed at once, and 128 KiB at
+// four times at most, is fitted to its probes of many loads together ("bursts").
 class DramLatency {
  public:
   DramLatency() = default;  // all take as long

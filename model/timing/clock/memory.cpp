@@ -83,7 +83,8 @@ double Clock::l2_part(uint64_t address, const Multiprocessor& sm, Time at) {
   if (far) {
     Time longest = latency.pieces == 0 ? 0 : INT64_MIN;
     for (uint64_t k = 0; k < latency.pieces; ++k)
-      longest = std::max(longest, dram_latency_.beside_mean(address + k * latency.apart, start));
+      longest = std::max(
+          longest, dram_latency_.beside_mean(address + k * static_cast<uint64_t>(latency.apart), start));
     way = latency.dram + longest;
   }
   Time end = std::max(start + way, on_its_way);

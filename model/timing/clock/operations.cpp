@@ -154,8 +154,10 @@ void Clock::schedule(const machine::Agent& agent, Operation& o) {
         const Time looked = sm.memory.take(start, lines);
         Amounts of = amounts(static_cast<double>(task.sectors * kSector));
         of.port = std::min(of.port, static_cast<Time>(task.lines) * a_line_);
-        const Latency latency{time(Key::l2_latency) + beside, time(Key::dram_latency) + beside, task.lines,
-                              task.lines > 1 ? (task.last - task.global) / (task.lines - 1) : 0};
+        Latency latency{time(Key::l2_latency) + beside, time(Key::dram_latency) + beside, task.lines};
+        if (task.lines > 1)
+          latency.apart =
+              static_cast<int64_t>(task.last - task.global) / static_cast<int64_t>(task.lines - 1);
         o.at = copied(task.global, of, sm, looked, latency, o.cause);
       }
       break;

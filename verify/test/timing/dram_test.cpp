@@ -19,7 +19,8 @@ double beside(const DramLatency& dram, uint64_t address, uint64_t cycles) {
   return cycles_of(dram.beside_mean(address, static_cast<Time>(cycles) * kCycle));
 }
 
-// One after the other they take what an H200 took, of which the table has five rows and this asks the others.
+// One after the other they take what an H200 took, of which the table has four rows, and one fitted to that
+// of 90 %.
 TEST(Dram, SingleLoadsTakeWhatTheyTookThere) {
   const DramLatency dram(h200());
   std::mt19937_64 random(1);

@@ -3,7 +3,6 @@
 
 #include <cmath>
 
-#include "model/timing/change.h"
 #include "one_kernel.h"
 #include "probed.h"
 #include "verify/session/time.h"
@@ -16,7 +15,7 @@ double in_full(const std::string& body, uint32_t threads) {
   session::TimeQuestion q = session::time_question(l);
   q.asks_ptxas = false;
   q.most = 0;  // in full
-  q.costs = std::make_shared<const Changed>(even_dram(), Part::launch, 1);
+  q.costs = even_dram_costs();
   return session::time_of(q).launches.at(0).launch.cycles;
 }
 

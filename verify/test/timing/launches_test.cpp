@@ -9,18 +9,6 @@
 namespace bitwell::timing {
 namespace {
 
-// An H200 with other costs.
-struct Other {
-  std::vector<Cost> costs{h200().costs.begin(), h200().costs.end()};
-  Device device = h200();
-  explicit Other(std::initializer_list<std::pair<Key, double>> other) {
-    for (const auto& [key, value] : other)
-      for (Cost& c : costs)
-        if (c.key == key) c.value = value;
-    device.costs = costs;
-  }
-};
-
 TimedLaunch run(const launch::Launch& l, uint32_t most, const Device& device = h200()) {
   Launches clocks(device, most, {});
   run_by(clocks, l);

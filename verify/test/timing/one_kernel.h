@@ -1,9 +1,12 @@
 // A kernel of a few lines that gets one buffer, zeros.
 #pragma once
+#include <initializer_list>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "model/timing/change.h"
 #include "model/timing/cost.h"
 #include "model/timing/launches.h"
 #include "verify/launch/start.h"
@@ -30,20 +33,25 @@ inline launch::Launch launch_of(const std::string& text, uint32_t ctas, uint32_t
   return l;
 }
 
+// An H200 with other costs.
+struct Other {
+  std::vector<Cost> costs{h200().costs.begin(), h200().costs.end()};
+  Device device = h200();
+  explicit Other(std::initializer_list<std::pair<Key, double>> other) {
+    for (const auto& [key, value] : other)
+      for (Cost& c : costs)
+        if (c.key == key) c.value = value;
+    device.costs = costs;
+  }
+};
+
 // An H200 whose DRAM takes as long for each load.
 inline const Device& even_dram() {
-  static const std::vector<Cost> costs = [] {
-    std::vector<Cost> out(h200().costs.begin(), h200().costs.end());
-    for (Cost& c : out)
-      if (c.key == Key::dram_refresh_every) c.value = 0;
-    return out;
-  }();
-  static const Device device = [] {
-    Device out = h200();
-    out.costs = costs;
-    return out;
-  }();
-  return device;
+  static const Other device{{Key::dram_refresh_every, 0}};
+  return device.device;
+}
+inline std::shared_ptr<const Changed> even_dram_costs() {
+  return std::make_shared<const Changed>(even_dram(), Part::launch, 1);  // as it is
 }
 
 inline void run_by(Launches& clocks, const launch::Launch& l) {

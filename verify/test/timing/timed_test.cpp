@@ -7,7 +7,6 @@
 #include <set>
 
 #include "model/run/turns/order.h"
-#include "model/timing/change.h"
 #include "model/timing/cost.h"
 #include "model/timing/lines.h"
 #include "model/timing/multiprocessor.h"
@@ -346,7 +345,7 @@ TEST(Timed, FirstTouchComesFromMemory) {
       launch_of(kernel("ld.global.u32 %r1, [%a0];\nst.global.u32 [%a0+64], %r1;\n"), 1, 32);
   session::TimeQuestion q = session::time_question(l);
   q.asks_ptxas = false;
-  q.costs = std::make_shared<const Changed>(even_dram(), Part::launch, 1);
+  q.costs = even_dram_costs();
   EXPECT_NEAR(session::time_of(q).launches.at(0).launch.cycles, 680, 80);
 }
 
